@@ -1,0 +1,41 @@
+import type { Failure } from '../core/failure.ts'
+import type { DeathReason } from '../core/letter.ts'
+import type { Instant, Millis } from '../core/time.ts'
+
+/** What happened in a process. Metrics, traces, logs, alerts and the console only read it. */
+export type Fact = { readonly at: Instant } & (
+  | { readonly is: 'started' | 'drained'; readonly service: string }
+  | { readonly is: 'published'; readonly topic: string; readonly count: number }
+  | ({ readonly is: 'done'; readonly attempt: number; readonly took: Millis } & About)
+  | ({
+      readonly is: 'failed'
+      readonly attempt: number
+      readonly took: Millis
+      readonly failure: Failure
+    } & About)
+  | ({ readonly is: 'retry'; readonly attempt: number; readonly delay: Millis } & About)
+  | ({ readonly is: 'held'; readonly delay: Millis; readonly because: string } & About)
+  | ({
+      readonly is: 'dead'
+      readonly letter: string
+      readonly reason: DeathReason
+      readonly to: string
+    } & About)
+  | ({ readonly is: 'duplicate' | 'stale' | 'busy' | 'skipped' | 'lost' } & About)
+  | { readonly is: 'letter kept'; readonly letter: string; readonly service: string }
+  | { readonly is: 'replayed'; readonly letter: string; readonly service: string }
+  | { readonly is: 'receipt'; readonly letter: string; readonly outcome: string }
+  | { readonly is: 'trouble'; readonly where: string; readonly error: Error; readonly retryIn?: Millis }
+  | { readonly is: 'notice'; readonly text: string }
+)
+
+export interface About {
+  readonly service: string
+  readonly topic: string
+  readonly type: string
+  readonly event: string
+  readonly correlation?: string
+}
+
+/** Takes a fact at once and never throws; readers must be quick. */
+export type Journal = (fact: Fact) => void

@@ -1,0 +1,16 @@
+import type { Claim, Ending, Held, LedgerKey } from '../core/ledger.ts'
+import type { Instant } from '../core/time.ts'
+
+/** The idempotency store. What a claim answers is decided by `claimRow` in core/ledger.ts, the same everywhere. */
+export interface Ledger {
+  /** All keys in one durable step; answers in order. A key given twice is busy the second time. */
+  claim(keys: readonly LedgerKey[], until: Instant): Promise<readonly Claim[]>
+  renew(held: readonly Held[], until: Instant): Promise<void>
+  /** false: the token is no longer the current one, and nothing was changed. */
+  finish(ends: readonly Finish[]): Promise<readonly boolean[]>
+}
+
+export interface Finish {
+  readonly held: Held
+  readonly as: Ending
+}

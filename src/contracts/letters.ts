@@ -1,0 +1,40 @@
+import type { Category, Kind } from '../core/failure.ts'
+import type { Letter } from '../core/letter.ts'
+import type { Instant } from '../core/time.ts'
+
+/** open → replaying → resolved | dead again. */
+export type LetterState = 'open' | 'replaying' | 'resolved' | 'dead again'
+
+export interface KeptLetter {
+  readonly letter: Letter
+  readonly state: LetterState
+  readonly stateAt: Instant
+}
+
+export interface LetterFilter {
+  readonly ids?: readonly string[]
+  readonly service?: string
+  readonly topic?: string
+  readonly category?: Category
+  readonly kind?: Kind
+  readonly fingerprint?: string
+  readonly states?: readonly LetterState[]
+}
+
+export interface LetterMark {
+  readonly id: string
+  readonly from: readonly LetterState[]
+  readonly to: LetterState
+  readonly at: Instant
+}
+
+/** Where the office keeps dead letters. */
+export interface Letters {
+  /** Idempotent by letter id; answers how many were new. A letter kept before stays as it is. */
+  keep(letters: readonly Letter[]): Promise<number>
+  /** Newest first, at most `limit`, after the letter `after` in that order. */
+  find(filter: LetterFilter, limit: number, after?: string): Promise<readonly KeptLetter[]>
+  count(filter: LetterFilter): Promise<number>
+  /** Each mark takes effect only from one of the states it names; answers which did. */
+  mark(marks: readonly LetterMark[]): Promise<readonly boolean[]>
+}

@@ -1,0 +1,24 @@
+import type { Instant, Millis } from '../core/time.ts'
+import type { Journal } from './journal.ts'
+
+/** Time, always injected. */
+export interface Clock {
+  now(): Instant
+  /** Resolves after `ms`, or at once when the signal aborts; it never rejects. */
+  sleep(ms: Millis, signal?: AbortSignal): Promise<void>
+}
+
+/** Chance, always injected. */
+export interface Dice {
+  /** Uniform in [0, 1). */
+  next(): number
+  /** A UUIDv7: ids that we mint sort by time, so that tables grow at their end. */
+  uuid(): string
+}
+
+/** What every adapter is given when it is opened. */
+export interface Tools {
+  readonly clock: Clock
+  readonly dice: Dice
+  readonly journal: Journal
+}

@@ -1,0 +1,114 @@
+import type { Event } from '../core/event.ts'
+import type { Claim, LedgerKey } from '../core/ledger.ts'
+import type { Letter, Receipt } from '../core/letter.ts'
+import type { Parcel } from '../core/parcel.ts'
+import type { Instant, Millis } from '../core/time.ts'
+
+/** One consumer's door: everything that happens to an event in one service hangs on it. */
+export interface Address {
+  readonly service: string
+  /** A topic's name; one that ends in `*` stands for every topic with that beginning (`can.patterns`). */
+  readonly topic: string
+  readonly consumerGroup: string
+}
+
+export interface Subscription extends Address {
+  /** Types wanted, exact or with a trailing `*`. A transport may filter by them; the runtime does so anyway. */
+  readonly types: readonly string[]
+  readonly order: 'none' | 'key'
+  /** How long a delivery is ours before it may be handed to someone else. */
+  readonly lease: Millis
+  /** The most deliveries that may be out and unsettled at once. */
+  readonly window: number
+  /** Dead-letter and quarantine destinations, made ready by `subscribe`. */
+  readonly destinations: readonly Destination[]
+  /** Where the transport `can.claims`: which claim a delivery needs; undefined = none. */
+  readonly ledgerKey?: (parcel: Parcel, redelivered: boolean) => LedgerKey | undefined
+}
+
+export interface Destination {
+  readonly name: string
+  /** The broker itself drops what has lain there longer. Absent: it keeps it. */
+  readonly expire?: Millis
+}
+
+/** One handing-over of an event, to be settled exactly once. Offsets, tags and leases stay in the adapter. */
+export interface Delivery {
+  readonly parcel: Parcel
+  /** The transport can't rule out that this was handed over before. */
+  readonly redelivered: boolean
+  /** Present where the transport `can.claims` and the subscription asked for one. */
+  readonly claim?: Claim
+  /** The record could not be read as an event: why. Its parcel then carries the raw bytes. */
+  readonly broken?: string
+}
+
+export type Settlement = { readonly delivery: Delivery } & (
+  | { readonly do: 'ack'; readonly receipt?: Receipt }
+  | { readonly do: 'later'; readonly parcel: Parcel }
+  | { readonly do: 'bury'; readonly to: string; readonly letter: Letter }
+  | { readonly do: 'give back' }
+)
+
+/** done: it is durable · lost: the delivery was no longer ours, nothing changed · Error: unknown, may be tried again */
+export type Settled = 'done' | 'lost' | Error
+
+/** What an adapter is able to do. Trials assert the absences too. */
+export interface Can {
+  /** The longest wait it keeps by itself; a longer one goes to the companion. */
+  readonly later: Millis
+  /** By how much a due parcel may come late by design (tiers, polling), for a wait of `ms`. */
+  readonly late: (ms: Millis) => Millis
+  /** key: over any number of workers · owner: only by owning a queue or partition · none */
+  readonly order: 'none' | 'owner' | 'key'
+  /** A delivery can run out and go to another worker while its holder still lives. */
+  readonly lease: boolean
+  /** It can skip single types of a subscription. */
+  readonly except: boolean
+  /** It keeps the ledger in the same database: deliveries arrive with their claim, settle ends it. */
+  readonly claims: boolean
+  /** It can subscribe to a beginning of topic names. */
+  readonly patterns: boolean
+  /** What becomes of an event published where nobody is subscribed. */
+  readonly unheard: 'refused' | 'kept'
+}
+
+/**
+ * The way to a broker. Every method may be called concurrently. Nothing is ever dropped in silence: a promise
+ * that resolves means durable, one that rejects says why.
+ */
+export interface Transport {
+  readonly name: string
+  readonly can: Can
+  /** Resolves when all events are durable. On failure some may have been published: publishing again is safe. */
+  publish(topic: string, events: readonly Event[]): Promise<void>
+  /** Creates what the subscription needs, destinations included. Subscribing again is the same subscription. */
+  subscribe(to: Subscription): Promise<Inlet>
+  /** The office's door: hands over what was buried or sent to a destination, and creates it where it is missing. */
+  collect(destination: Destination): Promise<Inlet>
+  /** To one subscription only: retries, replays, held order keys. Rejects where it does not exist. */
+  forward(to: Address, parcels: readonly Parcel[]): Promise<void>
+  /** Closes what is still open. Unsettled deliveries will be handed over again, to whoever asks. */
+  close(): Promise<void>
+}
+
+export interface Inlet {
+  /**
+   * Waits for at least one delivery, then answers with what is there, at most `max`. On abort answers with
+   * nothing. Parcels come no earlier than they are due. Never more than the subscription's window are out.
+   */
+  receive(max: number, signal: AbortSignal, except?: ReadonlySet<string>): Promise<readonly Delivery[]>
+  /** One answer each, in order. A new home is durable before the old one is given up. Settling twice is 'lost'. */
+  settle(batch: readonly Settlement[]): Promise<readonly Settled[]>
+  /** Keeps deliveries ours until then; where there are no leases it does nothing. */
+  extend(deliveries: readonly Delivery[], until: Instant): Promise<void>
+  /** How much is ready and waiting to be received, what is out or not yet due not counted. */
+  lag(): Promise<Lag>
+  /** Stops receiving and hands unsettled deliveries back to be taken by others at once. */
+  close(): Promise<void>
+}
+
+export interface Lag {
+  readonly waiting: number
+  readonly oldest?: Instant
+}

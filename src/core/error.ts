@@ -1,0 +1,29 @@
+/**
+ * Every mistake that a user can mend is thrown as this: a stable `code` for programs, a message that says
+ * what and where, and a `fix` that says how to mend it.
+ */
+export class ReprieveError extends Error {
+  readonly code: ErrorCode
+  readonly fix: string | undefined
+
+  constructor(code: ErrorCode, message: string, options: { fix?: string; cause?: unknown } = {}) {
+    super(options.fix ? `${message}\n  fix: ${options.fix}` : message, { cause: options.cause })
+    this.name = 'ReprieveError'
+    this.code = code
+    this.fix = options.fix
+  }
+}
+
+export type ErrorCode =
+  | 'bad_event' // an event that can't be CloudEvents, or is too large to travel
+  | 'bad_url' // a transport or store URL that no adapter knows
+  | 'client_missing' // the optional client library of an adapter is not installed
+  | 'closed' // used after close
+  | 'bad_handlers' // handlers registered wrongly, or a module that can't be loaded
+  | 'bad_rules' // the rule book does not hold
+  | 'bad_usage' // a command or call used wrongly
+  | 'no_order' // order by key asked where nothing can keep it
+  | 'topology_differs' // a queue or topic exists with other settings than the rules ask for
+  | 'unheard' // published where nobody is subscribed
+  | 'unknown_subscription' // forwarded to a subscription that does not exist
+  | 'unavailable' // the broker or database did not answer

@@ -1,0 +1,109 @@
+import { ReprieveError } from './error.ts'
+
+/**
+ * What happened, immutable: a CloudEvents 1.0 event whose data is still the bytes that travelled. Nothing
+ * between publish and handler decodes them, so what arrives is what was sent.
+ */
+export interface Event {
+  readonly id: string
+  readonly source: string
+  readonly type: string
+  readonly subject?: string
+  /** RFC 3339, as the producer wrote it. */
+  readonly time?: string
+  readonly datacontenttype?: string
+  readonly dataschema?: string
+  /** CloudEvents extension attributes; ours are named in `Extensions`. */
+  readonly extensions: Extensions
+  /** Headers of the message that are not CloudEvents attributes; kept and passed on. */
+  readonly headers: Readonly<Record<string, string>>
+  /** null: the event has no data at all, which is not the same as empty data. */
+  readonly data: Uint8Array | null
+}
+
+export type Attribute = string | number | boolean
+
+export interface Extensions {
+  /** Events with the same order key are handled in the order they were published, where the rules ask. */
+  readonly orderkey?: string
+  readonly correlationid?: string
+  readonly priority?: Priority
+  /** RFC 3339; past it the event is no longer worth handling. */
+  readonly expirytime?: string
+  readonly [name: string]: Attribute | undefined
+}
+
+export type Priority = 'low' | 'normal' | 'high' | 'critical'
+
+/** What every transport can carry: attributes and headers together; larger is refused at publish. */
+export const MAX_ATTRIBUTES_BYTES = 16 * 1024
+export const MAX_DATA_BYTES = 4 * 1024 * 1024
+
+const ATTRIBUTE_NAME = /^[a-z0-9]{1,40}$/
+const PRIORITIES: readonly string[] = ['low', 'normal', 'high', 'critical']
+
+/** Throws `bad_event`, naming the attribute at fault, unless every transport can carry the event whole. */
+export const checkEvent = (event: Event): void => {
+  for (const name of ['id', 'source', 'type'] as const) {
+    if (typeof event[name] !== 'string' || event[name] === '') {
+      refuse(event, `its attribute '${name}' is ${event[name] === '' ? 'empty' : 'missing'}`)
+    }
+  }
+  let bytes = event.id.length + event.source.length + event.type.length
+  for (const [name, value] of Object.entries(event.extensions)) {
+    if (value === undefined) continue
+    if (!ATTRIBUTE_NAME.test(name)) {
+      refuse(
+        event,
+        `the extension attribute '${name}' may hold only lower-case letters and digits, at most 40`,
+      )
+    }
+    bytes += name.length + Buffer.byteLength(String(value))
+  }
+  const { priority } = event.extensions
+  if (priority !== undefined && !PRIORITIES.includes(priority)) {
+    refuse(event, `its priority '${priority}' is none of ${PRIORITIES.join(', ')}`)
+  }
+  for (const [name, value] of Object.entries(event.headers)) {
+    bytes += Buffer.byteLength(name) + Buffer.byteLength(value)
+  }
+  if (bytes > MAX_ATTRIBUTES_BYTES) {
+    refuse(
+      event,
+      `its attributes and headers take ${bytes} bytes, at most ${MAX_ATTRIBUTES_BYTES} can travel`,
+    )
+  }
+  if (event.data && event.data.byteLength > MAX_DATA_BYTES) {
+    refuse(event, `its data takes ${event.data.byteLength} bytes, at most ${MAX_DATA_BYTES} can travel`)
+  }
+}
+
+const refuse = (event: Event, why: string): never => {
+  throw new ReprieveError(
+    'bad_event',
+    `event ${event.id || '(no id)'} of type ${event.type || '(no type)'}: ${why}`,
+  )
+}
+
+/** The event's data as JSON text or bytes made ready to travel. */
+export const encodeData = (data: unknown): { data: Uint8Array | null; datacontenttype?: string } => {
+  if (data === undefined) return { data: null }
+  if (data instanceof Uint8Array) return { data, datacontenttype: 'application/octet-stream' }
+  return { data: Buffer.from(JSON.stringify(data)), datacontenttype: 'application/json' }
+}
+
+const JSON_TYPE = /^application\/(json|[\w.+-]+\+json)\s*(;|$)/i
+const TEXT_TYPE = /^text\//i
+
+export const isJsonType = (contentType: string | undefined): boolean =>
+  contentType === undefined || JSON_TYPE.test(contentType)
+
+/** The value a handler sees. Throws SyntaxError where the bytes are not what the content type says. */
+export const decodeData = (event: Event): unknown => {
+  if (event.data === null) return undefined
+  if (isJsonType(event.datacontenttype)) return JSON.parse(utf8.decode(event.data))
+  if (TEXT_TYPE.test(event.datacontenttype ?? '')) return utf8.decode(event.data)
+  return event.data
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })

@@ -1,0 +1,119 @@
+import type { Instant, Millis } from './time.ts'
+
+/** Which processing is meant: one event in one service, in one life, at one attempt. */
+export interface LedgerKey {
+  readonly service: string
+  /** The event's id, or whatever the rules make the ledger key of. */
+  readonly id: string
+  /** Of the payload: the same id with another hash is a conflict. */
+  readonly hash: string
+  /** The attempt about to be made, first = 1. */
+  readonly attempt: number
+  readonly generation: number
+  /** How long it is remembered after its end. */
+  readonly ttl: Millis
+}
+
+/** The right to process, under a token that only grows. */
+export interface Held {
+  readonly key: LedgerKey
+  readonly token: number
+}
+
+export type Claim =
+  | { readonly is: 'fresh'; readonly held: Held; readonly crashes: number } // crashes: claims of it never released
+  | { readonly is: 'busy'; readonly until: Instant } // someone holds it: come back, spend nothing
+  | { readonly is: 'done' } // its effect has happened
+  | { readonly is: 'stale' } // this attempt, or this life, was already spent
+  | { readonly is: 'conflict' } // known with another payload
+
+/** done: never again · spent: this attempt is used up · free: as if never claimed · dead: buried */
+export type Ending = 'done' | 'spent' | 'free' | 'dead'
+
+/** What a ledger keeps of one key. */
+export interface LedgerRow {
+  readonly hash: string
+  readonly state: 'claimed' | 'free' | 'done' | 'dead'
+  readonly generation: number
+  /** claimed: the attempt under way; else the last one spent. */
+  readonly attempt: number
+  readonly token: number
+  /** claimed: when the claim runs out; else when the row may be forgotten. */
+  readonly until: Instant
+  readonly crashes: number
+}
+
+/**
+ * What a claim on a row answers, and the row to keep where it changes.
+ *
+ *   row                              answer
+ *   none, or free and forgotten      fresh
+ *   another hash                     conflict
+ *   done                             done, replays included: dedup protects them too
+ *   of an older generation           fresh, whatever that life's state
+ *   of a newer generation, or dead   stale
+ *   free, attempt ≤ the last spent   stale
+ *   free, attempt > the last spent   fresh
+ *   claimed, newer attempt           stale
+ *   claimed, older attempt           fresh: the copy that carries this attempt proves that one settled
+ *   claimed, same attempt            busy until its time is over, then fresh with one more crash
+ */
+export const claimRow = (
+  row: LedgerRow | undefined,
+  key: LedgerKey,
+  now: Instant,
+  until: Instant,
+): { readonly claim: Claim; readonly row?: LedgerRow } => {
+  const fresh = (crashes: number) => {
+    const token = (row?.token ?? 0) + 1
+    const { hash, generation, attempt } = key
+    return {
+      claim: { is: 'fresh', held: { key, token }, crashes } as const,
+      row: { hash, state: 'claimed', generation, attempt, token, until, crashes } as const,
+    }
+  }
+  if (!row || (row.state !== 'claimed' && row.until <= now)) return fresh(0)
+  if (row.hash !== key.hash) return { claim: { is: 'conflict' } }
+  if (row.state === 'done') return { claim: { is: 'done' } }
+  if (row.generation < key.generation) return fresh(0)
+  if (row.generation > key.generation || row.state === 'dead') return { claim: { is: 'stale' } }
+  if (row.state === 'free') return row.attempt >= key.attempt ? { claim: { is: 'stale' } } : fresh(0)
+  if (row.attempt > key.attempt) return { claim: { is: 'stale' } }
+  if (row.attempt < key.attempt) return fresh(0)
+  return row.until > now ? { claim: { is: 'busy', until: row.until } } : fresh(row.crashes + 1)
+}
+
+/** The row after its claim ended; undefined where the token is no longer the current one. */
+export const finishRow = (
+  row: LedgerRow | undefined,
+  { key, token }: Held,
+  as: Ending,
+  now: Instant,
+): LedgerRow | undefined => {
+  if (!row || row.token !== token || row.state !== 'claimed') return undefined
+  return {
+    ...row,
+    state: as === 'spent' ? 'free' : as,
+    attempt: as === 'free' ? key.attempt - 1 : key.attempt,
+    until: now + key.ttl,
+    crashes: 0,
+  }
+}
+
+/** How a settlement ends the claim of its delivery: a parcel put off with no attempt spent frees it. */
+export const endingOf = (
+  settlement: {
+    readonly do: 'ack' | 'later' | 'bury' | 'give back'
+    readonly parcel?: { readonly trail: Spent }
+  },
+  before: Spent,
+): Ending => {
+  if (settlement.do === 'ack') return 'done'
+  if (settlement.do === 'bury') return 'dead'
+  if (settlement.do === 'give back') return 'free'
+  return (settlement.parcel?.trail.spent ?? 0) > before.spent ? 'spent' : 'free'
+}
+
+interface Spent {
+  readonly spent: number
+}

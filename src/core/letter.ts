@@ -1,0 +1,238 @@
+import { createHash } from 'node:crypto'
+import { fromJson, toJson } from './cloudevents.ts'
+import { type Event, encodeData } from './event.ts'
+import type { Category, Failure, Kind } from './failure.ts'
+import type { Parcel } from './parcel.ts'
+import { type Instant, iso } from './time.ts'
+import type { AttemptRecord, Trail } from './trail.ts'
+
+/** Why an event was given up. */
+export type DeathReason =
+  | 'permanent' // retrying can't help
+  | 'attempts exhausted'
+  | 'window exhausted'
+  | 'expired'
+  | 'undecodable'
+  | 'refused' // the handler answered dead(…)
+  | 'conflict' // same id, another payload
+  | 'poison'
+
+/** An event set aside with its whole story. */
+export interface Letter {
+  /** Derived from service, event, generation: doubles that a crash makes are the same letter. UUID v4 in form. */
+  readonly id: string
+  readonly destination: string
+  readonly service: string
+  readonly topic: string
+  readonly consumerGroup: string
+  readonly transport: string
+  readonly event: Event
+  readonly trail: Trail
+  readonly category: Category
+  readonly kind: Kind
+  readonly reason: DeathReason
+  readonly error: string
+  readonly code?: string
+  readonly status?: number
+  readonly stack?: string
+  readonly fingerprint: string
+  /** The policy's limit of attempts at the time of death. */
+  readonly limit: number
+  readonly firstFailureAt: Instant
+  readonly buriedAt: Instant
+}
+
+/** How a replayed event ended, for the office. */
+export interface Receipt {
+  readonly letter: string
+  readonly to: string
+  readonly outcome: 'done' | 'already done'
+  readonly at: Instant
+  readonly attempts: number
+}
+
+export interface Death {
+  readonly reason: DeathReason
+  readonly failure: Failure
+  readonly at: Instant
+  readonly limit: number
+  readonly fingerprint: string
+}
+
+export interface Where {
+  readonly service: string
+  readonly topic: string
+  readonly consumerGroup: string
+  readonly transport: string
+}
+
+export const writeLetter = (parcel: Parcel, where: Where, destination: string, death: Death): Letter => {
+  const { event, trail } = parcel
+  const { failure } = death
+  return {
+    id: letterId(where.service, where.topic, event.id, trail.generation),
+    destination,
+    service: where.service,
+    topic: where.topic,
+    consumerGroup: where.consumerGroup,
+    transport: where.transport,
+    event,
+    trail,
+    category: failure.category,
+    kind: failure.kind,
+    reason: death.reason,
+    error: failure.message,
+    ...(failure.code !== undefined && { code: failure.code }),
+    ...(failure.status !== undefined && { status: failure.status }),
+    ...(failure.stack !== undefined && { stack: failure.stack }),
+    fingerprint: death.fingerprint,
+    limit: death.limit,
+    firstFailureAt: trail.firstFailureAt ?? death.at,
+    buriedAt: death.at,
+  }
+}
+
+export const letterId = (service: string, topic: string, eventId: string, generation: number): string => {
+  const hex = createHash('sha256')
+    .update(JSON.stringify([service, topic, eventId, generation]))
+    .digest('hex')
+  const variant = ((Number.parseInt(hex[16]!, 16) & 0x3) | 0x8).toString(16)
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+}
+
+const LETTER_TYPE = 'reprieve.letter'
+const RECEIPT_TYPE = 'reprieve.receipt'
+
+/** What travels to the dead-letter destination: readable by any consumer, lossless for ours. */
+export interface Envelope {
+  readonly dlqId: string
+  readonly originalTopic: string
+  readonly originalEventId: string
+  readonly originalTimestamp: string | null
+  readonly consumerService: string
+  readonly consumerGroup: string
+  readonly failureCategory: Category
+  readonly failureKind: Kind
+  readonly reason: DeathReason
+  readonly error: string
+  readonly errorCode: string | null
+  readonly httpStatus: number | null
+  readonly stack: string | null
+  readonly retryAttempts: readonly unknown[]
+  readonly totalRetries: number
+  readonly attemptLimit: number
+  readonly firstFailureAt: string
+  readonly routedToDlqAt: string
+  readonly correlationId: string | null
+  readonly fingerprint: string
+  readonly destination: string
+  readonly transport: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly trail: Trail
+  readonly originalMessage: Record<string, unknown>
+}
+
+export const toEnvelope = (letter: Letter): Envelope => ({
+  dlqId: letter.id,
+  originalTopic: letter.topic,
+  originalEventId: letter.event.id,
+  originalTimestamp: letter.event.time ?? null,
+  consumerService: letter.service,
+  consumerGroup: letter.consumerGroup,
+  failureCategory: letter.category,
+  failureKind: letter.kind,
+  reason: letter.reason,
+  error: letter.error,
+  errorCode: letter.code ?? null,
+  httpStatus: letter.status ?? null,
+  stack: letter.stack ?? null,
+  retryAttempts: letter.trail.records.map((record: AttemptRecord) => ({
+    attempt: record.attempt,
+    timestamp: iso(record.at),
+    error: record.error,
+    errorCode: record.code ?? null,
+    httpStatus: record.status ?? null,
+    category: record.category,
+    kind: record.kind,
+    name: record.name,
+  })),
+  totalRetries: Math.max(0, letter.trail.spent - 1),
+  attemptLimit: letter.limit,
+  firstFailureAt: iso(letter.firstFailureAt),
+  routedToDlqAt: iso(letter.buriedAt),
+  correlationId: letter.event.extensions.correlationid ?? null,
+  fingerprint: letter.fingerprint,
+  destination: letter.destination,
+  transport: letter.transport,
+  headers: letter.event.headers,
+  trail: letter.trail,
+  originalMessage: toJson(letter.event),
+})
+
+/** The letter as an event, to be carried to its destination by any transport. */
+export const letterEvent = (letter: Letter): Event => ({
+  id: letter.id,
+  source: `reprieve/${letter.service}`,
+  type: LETTER_TYPE,
+  subject: letter.event.id,
+  time: iso(letter.buriedAt),
+  extensions: {},
+  headers: {},
+  ...(encodeData(toEnvelope(letter)) as { data: Uint8Array; datacontenttype: string }),
+})
+
+/** The letter an event carries, or undefined where it carries none. */
+export const readLetter = (event: Event): Letter | undefined => {
+  if (event.type !== LETTER_TYPE) return undefined
+  const envelope = parsed(event) as Envelope | undefined
+  if (typeof envelope?.dlqId !== 'string' || !envelope.trail) return undefined
+  const original = fromJson(envelope.originalMessage, envelope.headers ?? {})
+  if (original.broken !== undefined) return undefined
+  return {
+    id: envelope.dlqId,
+    destination: envelope.destination,
+    service: envelope.consumerService,
+    topic: envelope.originalTopic,
+    consumerGroup: envelope.consumerGroup,
+    transport: envelope.transport,
+    event: original.event,
+    trail: envelope.trail,
+    category: envelope.failureCategory,
+    kind: envelope.failureKind,
+    reason: envelope.reason,
+    error: envelope.error,
+    ...(envelope.errorCode !== null && { code: envelope.errorCode }),
+    ...(envelope.httpStatus !== null && { status: envelope.httpStatus }),
+    ...(envelope.stack !== null && { stack: envelope.stack }),
+    fingerprint: envelope.fingerprint,
+    limit: envelope.attemptLimit,
+    firstFailureAt: Date.parse(envelope.firstFailureAt),
+    buriedAt: Date.parse(envelope.routedToDlqAt),
+  }
+}
+
+export const receiptEvent = (receipt: Receipt): Event => ({
+  id: `${receipt.letter}#receipt`,
+  source: 'reprieve',
+  type: RECEIPT_TYPE,
+  time: iso(receipt.at),
+  extensions: {},
+  headers: {},
+  ...(encodeData(receipt) as { data: Uint8Array; datacontenttype: string }),
+})
+
+export const readReceipt = (event: Event): Receipt | undefined => {
+  if (event.type !== RECEIPT_TYPE) return undefined
+  const receipt = parsed(event) as Partial<Receipt> | undefined
+  return typeof receipt?.letter === 'string' && typeof receipt.outcome === 'string'
+    ? (receipt as Receipt)
+    : undefined
+}
+
+const parsed = (event: Event): unknown => {
+  try {
+    return JSON.parse(Buffer.from(event.data ?? []).toString('utf8'))
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,106 @@
+import type { Category, Failure, Kind } from './failure.ts'
+import type { Instant } from './time.ts'
+
+/** One failed attempt, as it is remembered. */
+export interface AttemptRecord {
+  readonly attempt: number
+  readonly at: Instant
+  readonly category: Category
+  readonly kind: Kind
+  readonly name: string
+  readonly error: string
+  readonly code?: string
+  readonly status?: number
+  /** Kept for the newest record only: it is what an operator reads first. */
+  readonly stack?: string
+}
+
+/** The attempts so far. It travels with the event, and stays under `TRAIL_BYTES` on the wire. */
+export interface Trail {
+  /** Attempts spent in this life of the event; a replay starts again at 0. */
+  readonly spent: number
+  /** 0 for the first life, one more with each replay. */
+  readonly generation: number
+  readonly firstFailureAt?: Instant
+  /** How many attempts failed with each category, in this life. */
+  readonly counts: Readonly<Partial<Record<Category, number>>>
+  /** The first record and the newest ones, oldest first. Between them records may be left out. */
+  readonly records: readonly AttemptRecord[]
+  /** Present while the parcel is a replay: whom to tell how it ended. */
+  readonly replay?: Replay
+}
+
+export interface Replay {
+  /** The dead letter that is replayed. */
+  readonly letter: string
+  /** How often this event has been replayed, this time included. */
+  readonly attempt: number
+  /** The destination at which the office waits for the receipt. */
+  readonly receiptTo: string
+}
+
+export const freshTrail: Trail = { spent: 0, generation: 0, counts: {}, records: [] }
+
+const TRAIL_BYTES = 8 * 1024
+const MAX_TEXT = 500
+const MAX_STACK = 2000
+
+/** The trail after one more failed attempt. */
+export const extendTrail = (trail: Trail, failure: Failure, at: Instant): Trail => {
+  const attempt = trail.spent + 1
+  const record: AttemptRecord = {
+    attempt,
+    at,
+    category: failure.category,
+    kind: failure.kind,
+    name: cut(failure.name, 100),
+    error: cut(failure.message, MAX_TEXT),
+    ...(failure.code !== undefined && { code: cut(failure.code, 100) }),
+    ...(failure.status !== undefined && { status: failure.status }),
+    ...(failure.stack !== undefined && { stack: cut(failure.stack, MAX_STACK) }),
+  }
+  const older = trail.records.map(({ stack: _, ...rest }) => rest)
+  return {
+    ...trail,
+    spent: attempt,
+    firstFailureAt: trail.firstFailureAt ?? at,
+    counts: { ...trail.counts, [failure.category]: (trail.counts[failure.category] ?? 0) + 1 },
+    records: bounded([...older, record]),
+  }
+}
+
+/** Leaves out records from the middle until the rest fits: the first tells how it began, the last how it ended. */
+const bounded = (records: readonly AttemptRecord[]): readonly AttemptRecord[] => {
+  const kept = [...records]
+  let bytes = kept.reduce((sum, record) => sum + sizeOf(record), 0)
+  while (bytes > TRAIL_BYTES - 512 && kept.length > 2) {
+    const [left] = kept.splice(1, 1)
+    bytes -= sizeOf(left!)
+  }
+  return kept
+}
+
+const sizeOf = (record: AttemptRecord): number => Buffer.byteLength(JSON.stringify(record)) + 1
+
+const cut = (text: string, most: number): string =>
+  text.length <= most ? text : `${text.slice(0, most - 1)}…`
+
+export const encodeTrail = (trail: Trail): string => JSON.stringify(trail)
+
+/** A trail that can't be read counts as a fresh one: a foreign header must not stop an event. */
+export const decodeTrail = (text: string | undefined): Trail => {
+  if (!text) return freshTrail
+  try {
+    const read = JSON.parse(text) as Partial<Trail> | null
+    if (
+      typeof read?.spent !== 'number' ||
+      typeof read.generation !== 'number' ||
+      !Array.isArray(read.records)
+    ) {
+      return freshTrail
+    }
+    return { ...freshTrail, ...read }
+  } catch {
+    return freshTrail
+  }
+}
