@@ -22,6 +22,11 @@ export type Fact = { readonly at: Instant } & (
       readonly to: string
     } & About)
   | ({ readonly is: 'duplicate' | 'stale' | 'busy' | 'skipped' | 'lost' } & About)
+  | ({
+      readonly is: 'log'
+      readonly text: string
+      readonly fields: Readonly<Record<string, unknown>>
+    } & About)
   | { readonly is: 'letter kept'; readonly letter: string; readonly service: string }
   | { readonly is: 'replayed'; readonly letter: string; readonly service: string }
   | { readonly is: 'receipt'; readonly letter: string; readonly outcome: string }

@@ -4,7 +4,10 @@ import type { Journal } from './journal.ts'
 /** Time, always injected. */
 export interface Clock {
   now(): Instant
-  /** Resolves after `ms`, or at once when the signal aborts; it never rejects. */
+  /**
+   * Resolves after `ms`, or at once when the signal aborts; it never rejects. Sleeping 0 ends this turn of the event
+   * loop and goes on in the next, on a virtual clock too.
+   */
   sleep(ms: Millis, signal?: AbortSignal): Promise<void>
 }
 

@@ -18,15 +18,16 @@ export const STRUCTURED_TYPE = 'application/cloudevents+json'
 /** Binary mode: attributes in headers, data as the body. */
 export const toMessage = (event: Event, prefix: string): Message => {
   const headers: Record<string, string> = { ...event.headers }
+  for (const name in event.extensions) {
+    const value = event.extensions[name]
+    if (value !== undefined) headers[prefix + name] = String(value)
+  }
+  // After the extensions: none of them may pass for the event's own id or type.
   headers[`${prefix}specversion`] = '1.0'
   for (const name of REQUIRED) headers[prefix + name] = event[name]
   for (const name of STANDARD) {
     const value = event[name]
     if (value !== undefined) headers[prefix + name] = value
-  }
-  for (const name in event.extensions) {
-    const value = event.extensions[name]
-    if (value !== undefined) headers[prefix + name] = String(value)
   }
   return {
     headers,
@@ -48,7 +49,7 @@ export const fromMessage = (
   foreign: Pick<Event, 'id' | 'source' | 'type'>,
 ): Read => {
   if (message.contentType?.toLowerCase().startsWith(STRUCTURED_TYPE)) return fromStructured(message)
-  const prefix = prefixes.find((each) => `${each}specversion` in message.headers)
+  const prefix = prefixes.find((each) => namesOf(each).specversion in message.headers)
   if (prefix === undefined) {
     const { contentType, headers, body } = message
     return {
@@ -65,14 +66,53 @@ export const fromMessage = (
 }
 
 const fromBinary = ({ contentType, headers, body }: Message, prefix: string): Read => {
-  const attributes: Record<string, string> = {}
+  const names = namesOf(prefix)
+  const others: Record<string, string> = {}
   const rest: Record<string, string> = {}
   for (const name in headers) {
-    if (name.startsWith(prefix)) attributes[name.slice(prefix.length)] = headers[name]!
-    else rest[name] = headers[name]!
+    if (!name.startsWith(prefix)) rest[name] = headers[name]!
+    else if (!names.known.has(name)) others[name.slice(prefix.length)] = headers[name]!
   }
-  return assemble(attributes, rest, body, contentType)
+  const known: Known = {
+    specversion: headers[names.specversion],
+    id: headers[names.id],
+    source: headers[names.source],
+    type: headers[names.type],
+    subject: headers[names.subject],
+    time: headers[names.time],
+    dataschema: headers[names.dataschema],
+  }
+  return assemble(known, others, rest, body, contentType ?? headers[names.datacontenttype])
 }
+
+type Known = Readonly<
+  Partial<Record<'specversion' | 'id' | 'source' | 'type' | 'subject' | 'time' | 'dataschema', unknown>>
+>
+type Names = Readonly<Record<keyof Known | 'datacontenttype', string>> & {
+  readonly known: ReadonlySet<string>
+}
+
+/** Header names, made once for each prefix: to join them for every message takes longer than to read it. */
+const namesOf = (prefix: string): Names => {
+  const there = namesByPrefix.get(prefix)
+  if (there) return there
+  const names = {
+    specversion: `${prefix}specversion`,
+    id: `${prefix}id`,
+    source: `${prefix}source`,
+    type: `${prefix}type`,
+    subject: `${prefix}subject`,
+    time: `${prefix}time`,
+    dataschema: `${prefix}dataschema`,
+    // Not where it belongs, but some producers write it there; like `data` it is no extension.
+    datacontenttype: `${prefix}datacontenttype`,
+  }
+  const made = { ...names, known: new Set([...Object.values(names), `${prefix}data`]) }
+  namesByPrefix.set(prefix, made)
+  return made
+}
+
+const namesByPrefix = new Map<string, Names>()
 
 const fromStructured = ({ headers, body }: Message): Read => {
   let parsed: unknown
@@ -84,63 +124,79 @@ const fromStructured = ({ headers, body }: Message): Read => {
   return fromJson(parsed, headers)
 }
 
-/** Reads the JSON event format. */
-export const fromJson = (parsed: unknown, headers: Readonly<Record<string, string>> = {}): Read => {
+/** Reads the JSON event format. `implied`: the type of data that stands as JSON and names none; null: none. */
+export const fromJson = (
+  parsed: unknown,
+  headers: Readonly<Record<string, string>> = {},
+  implied: string | null = 'application/json',
+): Read => {
   if (parsed === null || typeof parsed !== 'object' || Array.isArray(parsed)) {
     return { broken: 'structured CloudEvents body is not a JSON object' }
   }
-  const { data, data_base64, datacontenttype, ...attributes } = parsed as Record<string, unknown>
-  let bytes: Uint8Array | null = null
+  const {
+    data,
+    data_base64,
+    datacontenttype,
+    specversion,
+    id,
+    source,
+    type,
+    subject,
+    time,
+    dataschema,
+    ...others
+  } = parsed as Record<string, unknown>
+  const known = { specversion, id, source, type, subject, time, dataschema }
   const contentType = typeof datacontenttype === 'string' ? datacontenttype : undefined
-  if (typeof data_base64 === 'string') bytes = Buffer.from(data_base64, 'base64')
-  else if (data !== undefined) {
-    bytes = Buffer.from(typeof data === 'string' && !isJsonType(contentType) ? data : JSON.stringify(data))
+  if (typeof data_base64 === 'string') {
+    return assemble(known, others, headers, Buffer.from(data_base64, 'base64'), contentType)
   }
-  return assemble(attributes, headers, bytes, contentType ?? (bytes && 'application/json') ?? undefined)
+  if (data === undefined) return assemble(known, others, headers, null, contentType)
+  const text = typeof data === 'string' && !isJsonType(contentType) ? data : JSON.stringify(data)
+  return assemble(known, others, headers, Buffer.from(text), contentType ?? implied ?? undefined)
 }
 
 const assemble = (
-  attributes: Record<string, unknown>,
+  { specversion, id, source, type, subject, time, dataschema }: Known,
+  others: Readonly<Record<string, unknown>>,
   headers: Readonly<Record<string, string>>,
   data: Uint8Array | null,
   datacontenttype: string | undefined,
 ): Read => {
-  const { specversion, id, source, type, subject, time, dataschema, ...others } = attributes
   if (specversion !== '1.0') return { broken: `CloudEvents version '${String(specversion)}' is not 1.0` }
-  for (const [name, value] of [
-    ['id', id],
-    ['source', source],
-    ['type', type],
-  ] as const) {
-    if (typeof value !== 'string' || value === '')
-      return { broken: `CloudEvents attribute '${name}' is missing` }
-  }
+  if (!isText(id)) return { broken: `CloudEvents attribute 'id' is missing` }
+  if (!isText(source)) return { broken: `CloudEvents attribute 'source' is missing` }
+  if (!isText(type)) return { broken: `CloudEvents attribute 'type' is missing` }
   const extensions: Record<string, Attribute> = {}
   for (const name in others) {
     const value = others[name]
     if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
       extensions[name] = value
   }
-  return {
-    event: {
-      id: id as string,
-      source: source as string,
-      type: type as string,
-      ...(typeof subject === 'string' && { subject }),
-      ...(typeof time === 'string' && { time }),
-      ...(datacontenttype !== undefined && { datacontenttype }),
-      ...(typeof dataschema === 'string' && { dataschema }),
-      extensions: extensions as Event['extensions'],
-      headers,
-      data,
-    },
+  const event: Writable<Event> = {
+    id,
+    source,
+    type,
+    extensions: extensions as Event['extensions'],
+    headers,
+    data,
   }
+  if (typeof subject === 'string') event.subject = subject
+  if (typeof time === 'string') event.time = time
+  if (datacontenttype !== undefined) event.datacontenttype = datacontenttype
+  if (typeof dataschema === 'string') event.dataschema = dataschema
+  return { event }
 }
+
+type Writable<T> = { -readonly [Name in keyof T]: T[Name] }
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
 
 /** The JSON event format, lossless: data that is JSON stands as JSON when that keeps its bytes, else as base64. */
 export const toJson = (event: Event): Record<string, unknown> => {
   const { headers: _, extensions, data, ...attributes } = event
-  const json: Record<string, unknown> = { specversion: '1.0', ...attributes, ...extensions }
+  const json: Record<string, unknown> = { specversion: '1.0', ...attributes }
+  for (const name in extensions) if (!(name in json) && name !== 'data') json[name] = extensions[name]
   if (data === null) return json
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength)
   if (isJsonType(event.datacontenttype)) {

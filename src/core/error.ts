@@ -25,5 +25,6 @@ export type ErrorCode =
   | 'no_order' // order by key asked where nothing can keep it
   | 'topology_differs' // a queue or topic exists with other settings than the rules ask for
   | 'unheard' // published where nobody is subscribed
+  | 'unknown_letter' // no dead letter has this id
   | 'unknown_subscription' // forwarded to a subscription that does not exist
   | 'unavailable' // the broker or database did not answer

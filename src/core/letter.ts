@@ -16,6 +16,7 @@ export type DeathReason =
   | 'refused' // the handler answered dead(…)
   | 'conflict' // same id, another payload
   | 'poison'
+  | 'found' // lay at the destination, written by someone else
 
 /** An event set aside with its whole story. */
 export interface Letter {
@@ -186,7 +187,7 @@ export const readLetter = (event: Event): Letter | undefined => {
   if (event.type !== LETTER_TYPE) return undefined
   const envelope = parsed(event) as Envelope | undefined
   if (typeof envelope?.dlqId !== 'string' || !envelope.trail) return undefined
-  const original = fromJson(envelope.originalMessage, envelope.headers ?? {})
+  const original = fromJson(envelope.originalMessage, envelope.headers ?? {}, null)
   if (original.broken !== undefined) return undefined
   return {
     id: envelope.dlqId,

@@ -42,6 +42,7 @@ export interface Replay {
 export const freshTrail: Trail = { spent: 0, generation: 0, counts: {}, records: [] }
 
 const TRAIL_BYTES = 8 * 1024
+/** In bytes on the wire. Two records with the longest texts fit, so that the first and the last always do. */
 const MAX_TEXT = 500
 const MAX_STACK = 2000
 
@@ -82,8 +83,20 @@ const bounded = (records: readonly AttemptRecord[]): readonly AttemptRecord[] =>
 
 const sizeOf = (record: AttemptRecord): number => Buffer.byteLength(JSON.stringify(record)) + 1
 
-const cut = (text: string, most: number): string =>
-  text.length <= most ? text : `${text.slice(0, most - 1)}…`
+/** As much of the text as takes `most` bytes on the wire, where control characters take six and others up to four. */
+const cut = (text: string, most: number): string => {
+  if (text.length <= most && wireBytes(text) <= most) return text
+  const room = most - Buffer.byteLength('…')
+  let kept = text.slice(0, room)
+  for (let bytes = wireBytes(kept); bytes > room; bytes = wireBytes(kept)) {
+    kept = kept.slice(0, Math.floor((kept.length * room) / bytes))
+  }
+  return `${isHighSurrogate(kept.at(-1)) ? kept.slice(0, -1) : kept}…`
+}
+
+const wireBytes = (text: string): number => Buffer.byteLength(JSON.stringify(text)) - 2
+
+const isHighSurrogate = (character = ''): boolean => /[\ud800-\udbff]/.test(character)
 
 export const encodeTrail = (trail: Trail): string => JSON.stringify(trail)
 

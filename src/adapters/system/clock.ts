@@ -6,10 +6,13 @@ const LONGEST = 2 ** 31 - 1
 export const systemClock: Clock = {
   now: () => Date.now(),
   sleep: async (ms, signal) => {
+    if (ms <= 0) return nextTurn()
     for (let left = ms; left > 0 && !signal?.aborted; left -= LONGEST)
       await nap(Math.min(left, LONGEST), signal)
   },
 }
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 const nap = (ms: number, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve) => {

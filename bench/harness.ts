@@ -1,0 +1,192 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+
+/** What a heat saw through, and what it counted on the way. */
+export interface Tally {
+  readonly events: number
+  readonly counts?: Readonly<Record<string, number>>
+}
+
+/** One contender's turn in one round, on fresh ground. */
+export interface Heat {
+  /** The only part that is timed. */
+  run(): Promise<Tally>
+  close(): Promise<void>
+}
+
+export interface Contender {
+  readonly name: string
+  /** The ratio to the raw loop that is hoped for; one without an aim is only stated. */
+  readonly aim?: number
+  /** The most that may be counted, by name. Held to in every heat, whatever the time it took. */
+  readonly limits?: Readonly<Record<string, number>>
+  prepare(events: number): Promise<Heat>
+}
+
+/** The first contender is the raw loop; the others are measured by it, within the same round. */
+export interface Race {
+  readonly name: string
+  readonly contenders: readonly [Contender, ...Contender[]]
+}
+
+/** Counted once and not timed. */
+export interface Probe {
+  readonly name: string
+  readonly limits: Readonly<Record<string, number>>
+  run(): Promise<Readonly<Record<string, number>>>
+}
+
+export interface Plan {
+  readonly races: readonly Race[]
+  readonly probes: readonly Probe[]
+  readonly events: number
+  readonly rounds: number
+  readonly say: (line: string) => void
+}
+
+export interface Spread {
+  readonly median: number
+  readonly min: number
+  readonly max: number
+}
+
+export interface Standing {
+  readonly contender: string
+  /** To the raw loop of the same round; absent for the raw loop itself. */
+  readonly ratio?: Spread
+  readonly aim?: number
+  /** The raw loop's processor time over ours, user and system: a busy neighbour hardly shows in it. */
+  readonly cpu?: Spread
+  /** The highest of all heats, with its limit where it has one. */
+  readonly counts: Readonly<Record<string, Count>>
+  /** Events a second, here and now. */
+  readonly rate: Spread
+}
+
+export interface Count {
+  readonly most: number
+  readonly limit?: number
+}
+
+export interface Result {
+  readonly races: readonly { readonly name: string; readonly standings: readonly Standing[] }[]
+  readonly probes: readonly { readonly name: string; readonly counts: Readonly<Record<string, Count>> }[]
+}
+
+interface Lap {
+  readonly rate: number
+  /** Microseconds an event. */
+  readonly cpu: number
+  readonly tally: Tally
+}
+
+/**
+ * Contenders take turns within each round, each round begins with the next of them, and only ratios within one
+ * round are compared: what else the machine does then falls on all of them alike.
+ */
+export const runPlan = async ({ races, probes, events, rounds, say }: Plan): Promise<Result> => {
+  const laps = new Map<Contender, Lap[]>()
+  for (let round = 0; round <= rounds; round++) {
+    for (const { name, contenders } of races) {
+      for (const contender of rotated(contenders, round)) {
+        const lap = await runHeat(contender, events)
+        const rate = Math.round(lap.rate).toLocaleString('en')
+        say(`${round === 0 ? 'warm-up' : `round ${round}/${rounds}`}  ${name}  ${contender.name}  ${rate}/s`)
+        if (round > 0) laps.set(contender, [...(laps.get(contender) ?? []), lap])
+      }
+    }
+  }
+  const counted = []
+  for (const { name, limits, run } of probes) {
+    const counts = await run()
+    hold(name, counts, limits)
+    counted.push({ name, counts: told([counts], limits) })
+  }
+  return {
+    races: races.map(({ name, contenders }) => ({ name, standings: standingsOf(contenders, laps) })),
+    probes: counted,
+  }
+}
+
+const runHeat = async (contender: Contender, events: number): Promise<Lap> => {
+  const heat = await contender.prepare(events)
+  try {
+    sweep()
+    const begun = performance.now()
+    const before = process.cpuUsage()
+    const tally = await heat.run()
+    const took = performance.now() - begun
+    const { user, system } = process.cpuUsage(before)
+    if (tally.events !== events) {
+      throw new Error(`${contender.name}: ${tally.events} events were counted, not ${events}`)
+    }
+    hold(contender.name, tally.counts ?? {}, contender.limits ?? {})
+    return { rate: (events / took) * 1000, cpu: (user + system) / events, tally }
+  } finally {
+    await heat.close()
+  }
+}
+
+/** What one contender left behind must not be cleared away in the time of the next. */
+const sweep: () => void = (() => {
+  setFlagsFromString('--expose-gc')
+  return runInNewContext('gc')
+})()
+
+const hold = (
+  name: string,
+  counts: Readonly<Record<string, number>>,
+  limits: Readonly<Record<string, number>>,
+): void => {
+  for (const [what, limit] of Object.entries(limits)) {
+    const count = counts[what]
+    if (count === undefined) throw new Error(`${name}: ${what} was not counted`)
+    if (count > limit) throw new Error(`${name}: ${what} is ${count}, at most ${limit} is promised`)
+  }
+}
+
+const rotated = (contenders: Race['contenders'], by: number): readonly Contender[] => {
+  const start = by % contenders.length
+  return [...contenders.slice(start), ...contenders.slice(0, start)]
+}
+
+const standingsOf = (
+  contenders: Race['contenders'],
+  laps: ReadonlyMap<Contender, readonly Lap[]>,
+): Standing[] =>
+  contenders.map((contender, index) => {
+    const own = laps.get(contender)!
+    const raw = laps.get(contenders[0])!
+    const counts = own.map(({ tally }) => tally.counts ?? {})
+    return {
+      contender: contender.name,
+      ...(index > 0 && {
+        ratio: spread(own.map(({ rate }, round) => rate / raw[round]!.rate)),
+        cpu: spread(own.map(({ cpu }, round) => raw[round]!.cpu / cpu)),
+      }),
+      ...(contender.aim !== undefined && { aim: contender.aim }),
+      counts: told(counts, contender.limits ?? {}),
+      rate: spread(own.map(({ rate }) => rate)),
+    }
+  })
+
+const told = (
+  all: readonly Readonly<Record<string, number>>[],
+  limits: Readonly<Record<string, number>>,
+): Record<string, Count> =>
+  Object.fromEntries(
+    Object.keys(all[0] ?? {}).map((what) => {
+      const limit = limits[what]
+      return [
+        what,
+        { most: Math.max(...all.map((each) => each[what] ?? 0)), ...(limit !== undefined && { limit }) },
+      ]
+    }),
+  )
+
+const spread = (values: readonly number[]): Spread => {
+  const sorted = [...values].sort((a, b) => a - b)
+  const middle = (sorted.length - 1) / 2
+  const median = (sorted[Math.floor(middle)]! + sorted[Math.ceil(middle)]!) / 2
+  return { median, min: sorted[0]!, max: sorted.at(-1)! }
+}

@@ -1,0 +1,66 @@
+import { systemDice } from '../src/adapters/system/dice.ts'
+import type { Event } from '../src/core/event.ts'
+
+/** What every contender carries: one kilobyte of JSON an event, in batches of a hundred. */
+export const BYTES = 1024
+export const BATCH = 100
+/** How many may be out and unsettled at once, for us and for the raw loop alike. */
+export const WINDOW = 500
+
+const dice = systemDice()
+
+/** Ours and the raw loop mint ids alike. */
+export const newId = (): string => dice.uuid()
+
+/** For names of queues, topics and services that nobody else uses. */
+export const freshName = (): string => `bench-${newId().replaceAll('-', '').slice(0, 12)}${newId().slice(-6)}`
+
+export interface Order {
+  readonly number: number
+  readonly customer: string
+  readonly lines: readonly { readonly sku: string; readonly amount: number }[]
+  readonly note: string
+}
+
+/** An order that takes exactly `BYTES` as JSON. */
+export const orderOf = (number: number): Order => {
+  const lines = Array.from({ length: 8 }, (_, line) => ({
+    sku: `sku-${line}-${number % 97}`,
+    amount: line + 1,
+  }))
+  const bare = { number, customer: `customer-${number % 1000}`, lines, note: '' }
+  return { ...bare, note: 'x'.repeat(BYTES - JSON.stringify(bare).length) }
+}
+
+/** A whole event with its data encoded, as `publishEvents` takes it. */
+export const eventOf = (type: string, order: Order): Event => ({
+  id: newId(),
+  source: 'bench',
+  type,
+  time: new Date().toISOString(),
+  datacontenttype: 'application/json',
+  extensions: {},
+  headers: {},
+  data: Buffer.from(JSON.stringify(order)),
+})
+
+/** Orders 0 … events−1 in batches; the last may be smaller. */
+export function* batches(events: number, size = BATCH): Generator<readonly Order[]> {
+  for (let from = 0; from < events; from += size) {
+    yield Array.from({ length: Math.min(size, events - from) }, (_, i) => orderOf(from + i))
+  }
+}
+
+/** The handler of ours and of the raw loop: it is handed the order and does nothing with it but count it. */
+export const counter = (events: number) => {
+  let seen = 0
+  let sum = 0
+  return {
+    handle: async (order: Order): Promise<void> => {
+      seen++
+      sum += order.number
+    },
+    /** How many different orders came, as far as their numbers tell. */
+    seen: (): number => (sum === (events * (events - 1)) / 2 ? seen : Number.NaN),
+  }
+}

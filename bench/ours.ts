@@ -1,0 +1,145 @@
+import type { Fact } from '../src/contracts/journal.ts'
+import { type Reprieve, reprieve } from '../src/reprieve.ts'
+import { emptyBook, type RuleBook, readRules } from '../src/rules/index.ts'
+import type { Contender, Heat } from './harness.ts'
+import { BATCH, batches, counter, eventOf, freshName } from './load.ts'
+
+/** Where one heat of ours takes place, what is counted there, and what is left to clear away after it. */
+export interface Ground {
+  readonly transport: string
+  readonly store?: string
+  /** So far. */
+  counts?(app: Reprieve): Readonly<Record<string, number>>
+  close(names: Names): Promise<void>
+}
+
+export interface Names {
+  readonly service: string
+  readonly type: string
+  readonly destinations: readonly string[]
+}
+
+export interface Ours extends Omit<Contender, 'prepare'> {
+  /** What the rule book says of the service; absent: there is no book at all. */
+  readonly rules?: Readonly<Record<string, unknown>>
+  ground(): Promise<Ground>
+}
+
+/** What a user may say in a rule book, and nothing more. JSON is YAML too. */
+export const bookOf = (rules: Ours['rules'], service: string): RuleBook =>
+  rules
+    ? readRules(JSON.stringify({ version: 1, services: { [service]: rules } }), 'bench.yaml', {})
+    : emptyBook
+
+/** Counts what is done; anything but the plain course of events spoils the heat. */
+const watch = () => {
+  let done = 0
+  let goal = Number.POSITIVE_INFINITY
+  const reached = Promise.withResolvers<void>()
+  const journal = (fact: Fact): void => {
+    if (fact.is === 'done') {
+      if (++done === goal) reached.resolve()
+    } else if (!QUIET.has(fact.is)) {
+      reached.reject(new Error(`unforeseen: ${'error' in fact ? fact.error.message : JSON.stringify(fact)}`))
+    }
+  }
+  const until = (count: number): Promise<void> => {
+    goal = count
+    if (done >= goal) reached.resolve()
+    return reached.promise
+  }
+  reached.promise.catch(() => {})
+  return { journal, until, done: () => done }
+}
+
+const QUIET = new Set<Fact['is']>(['started', 'drained', 'published', 'notice'])
+
+/** A subscription must be there before anything can be published to it: started once, then drained. */
+const openSubscribed = async (ours: Ours) => {
+  const service = freshName()
+  const type = `${service}.order`
+  const ground = await ours.ground()
+  const options = { transport: ground.transport, ...(ground.store && { store: ground.store }) }
+  const rules = bookOf(ours.rules, service)
+  const first = await reprieve({ ...options, rules })
+  first.service(service).on(type, () => {})
+  const before = ground.counts?.(first)
+  await first.start()
+  const starting = difference(before, ground.counts?.(first))
+  await first.drain()
+  const names = { service, type, destinations: first.destinations().map(({ name }) => name) }
+  return { first, ground, options, rules, names, starting }
+}
+
+const fill = async (app: Reprieve, type: string, events: number): Promise<void> => {
+  for (const orders of batches(events)) await app.publishEvents(orders.map((order) => eventOf(type, order)))
+}
+
+/** Publishes batch by batch; `single` by as many calls of `publish` at once as a batch has events. */
+export const oursPublishing = (ours: Ours, single = false): Contender => ({
+  ...ours,
+  prepare: async (events): Promise<Heat> => {
+    const { first: app, ground, names } = await openSubscribed(ours)
+    const { type } = names
+    const load = [...batches(events)]
+    return {
+      run: async () => {
+        const before = ground.counts?.(app)
+        let published = 0
+        for (const orders of load) {
+          if (single) await Promise.all(orders.map((order) => app.publish(type, order)))
+          else await app.publishEvents(orders.map((order) => eventOf(type, order)))
+          published += orders.length
+        }
+        return { events: published, counts: perBatch(difference(before, ground.counts?.(app)), events) }
+      },
+      close: async () => {
+        await app.close()
+        await ground.close(names)
+      },
+    }
+  },
+})
+
+/** From start(), with everything waiting already, until the last event is settled. */
+export const oursConsuming = (ours: Ours): Contender => ({
+  ...ours,
+  prepare: async (events): Promise<Heat> => {
+    const { first, ground, options, rules, names, starting } = await openSubscribed(ours)
+    const { service, type } = names
+    await fill(first, type, events)
+    await first.close()
+    const watched = watch()
+    const seen = counter(events)
+    const app = await reprieve({ ...options, rules, journal: watched.journal })
+    app.service(service).on(type, (event) => seen.handle(event.data))
+    let started: Promise<void> | undefined
+    return {
+      run: async () => {
+        const before = ground.counts?.(app)
+        started = app.start()
+        await Promise.race([watched.until(events), started.then(() => new Promise<never>(() => {}))])
+        const counted = difference(starting, difference(before, ground.counts?.(app)))
+        return { events: seen.seen(), counts: perBatch(counted, events) }
+      },
+      close: async () => {
+        await started
+        await app.close()
+        await ground.close(names)
+      },
+    }
+  },
+})
+
+type Counts = Readonly<Record<string, number>>
+
+const difference = (less: Counts | undefined, counts: Counts | undefined): Counts =>
+  Object.fromEntries(Object.entries(counts ?? {}).map(([what, count]) => [what, count - (less?.[what] ?? 0)]))
+
+const perBatch = (counts: Counts, events: number): Counts =>
+  Object.fromEntries(
+    Object.entries(counts).map(([what, count]) => [
+      `${what} per ${BATCH} events`,
+      Math.round((count / Math.ceil(events / BATCH)) * 1000) / 1000,
+    ]),
+  )

@@ -1,0 +1,159 @@
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { table } from '../test/services/table.ts'
+import type { Count, Result, Spread, Standing } from './harness.ts'
+
+/** What a run leaves behind: what holds on any machine first, what this one did last. */
+export interface Report {
+  readonly bench: string
+  readonly rounds: number
+  readonly sizes: Readonly<Record<string, number>>
+  readonly versions: Readonly<Record<string, string>>
+  readonly ratios: readonly Ratio[]
+  readonly counts: readonly Counted[]
+  readonly here: readonly Rate[]
+}
+
+interface Ratio extends Spread {
+  readonly race: string
+  readonly contender: string
+  readonly aim?: number
+  /** The same of processor time alone. */
+  readonly cpu: Spread
+}
+
+interface Counted extends Count {
+  readonly of: string
+  readonly what: string
+}
+
+/** `noise`: the fastest round of a contender over its slowest. Where it is large the machine was busy. */
+interface Rate extends Spread {
+  readonly race: string
+  readonly contender: string
+  readonly noise: number
+}
+
+export const reportOf = (
+  bench: string,
+  about: Pick<Report, 'rounds' | 'sizes' | 'versions'>,
+  { races, probes }: Result,
+): Report => {
+  const standings = races.flatMap(({ name, standings }) => standings.map((each) => ({ race: name, ...each })))
+  return {
+    bench,
+    ...about,
+    ratios: standings.flatMap(({ race, contender, aim, ratio, cpu }) =>
+      ratio && cpu
+        ? [{ race, contender, ...(aim !== undefined && { aim }), ...rounded(ratio, 3), cpu: rounded(cpu, 3) }]
+        : [],
+    ),
+    counts: [
+      ...standings.flatMap(({ race, contender, counts }) => counted(`${race}, ${contender}`, counts)),
+      ...probes.flatMap(({ name, counts }) => counted(name, counts)),
+    ],
+    here: standings.map(({ race, contender, rate }) => ({ race, contender, ...rateOf(rate) })),
+  }
+}
+
+const counted = (of: string, counts: Standing['counts']): Counted[] =>
+  Object.entries(counts).map(([what, count]) => ({ of, what, ...count }))
+
+const rateOf = (rate: Spread) => ({
+  ...rounded(rate, 0),
+  noise: Math.round((rate.max / rate.min) * 100) / 100,
+})
+
+const rounded = ({ median, min, max }: Spread, digits: number): Spread => {
+  const round = (value: number) => Number(value.toFixed(digits))
+  return { median: round(median), min: round(min), max: round(max) }
+}
+
+const HEAD = [
+  'bench',
+  'what',
+  'contender',
+  'ratio to raw (min – max)',
+  'aim',
+  'of processor time',
+  'events/s',
+  'noise',
+]
+
+const rowsOf = ({ bench, ratios, here }: Report): string[][] =>
+  here.map(({ race, contender, median, noise }) => {
+    const ratio = ratios.find((each) => each.race === race && each.contender === contender)
+    return [
+      bench,
+      race,
+      contender,
+      showSpread(ratio),
+      ratio?.aim === undefined ? '' : `${ratio.median >= ratio.aim ? 'met' : 'missed'}: ${ratio.aim}`,
+      showSpread(ratio?.cpu),
+      median.toLocaleString('en'),
+      `×${noise.toFixed(2)}`,
+    ]
+  })
+
+const showSpread = (spread: Spread | undefined): string =>
+  spread ? `${spread.median.toFixed(2)} (${spread.min.toFixed(2)} – ${spread.max.toFixed(2)})` : ''
+
+const countRows = ({ bench, counts }: Report): string[][] =>
+  counts.map(({ of, what, most, limit }) => [
+    bench,
+    of,
+    what,
+    String(most),
+    limit === undefined ? '' : String(limit),
+  ])
+
+const COUNT_HEAD = ['bench', 'of', 'counted', 'at most', 'promised']
+
+export const show = (report: Report): string => {
+  const { rounds, sizes, versions, counts } = report
+  const facts = [...Object.entries({ rounds, ...sizes }), ...Object.entries(versions)]
+  return [
+    facts.map(([name, value]) => `${name} ${value}`).join(' · '),
+    table(HEAD, rowsOf(report)),
+    ...(counts.length > 0 ? [table(COUNT_HEAD, countRows(report))] : []),
+  ].join('\n\n')
+}
+
+const RESULTS = join(import.meta.dirname, 'results')
+const README = join(import.meta.dirname, 'README.md')
+const SECTION = /(<!-- results -->\n)[\s\S]*?(<!-- \/results -->)/
+
+/** Results that are kept go into the README too; the others are only this machine's own. */
+export const keep = async (report: Report, write: boolean): Promise<string> => {
+  const name = `${report.bench}${write ? '' : '.local'}.json`
+  await mkdir(RESULTS, { recursive: true })
+  await writeFile(join(RESULTS, name), `${JSON.stringify(report, null, 2)}\n`)
+  if (write) await writeReadme()
+  return `bench/results/${name}`
+}
+
+const writeReadme = async (): Promise<void> => {
+  const files = (await readdir(RESULTS)).filter((file) => /^\w+\.json$/.test(file)).sort()
+  const reports = await Promise.all(
+    files.map(async (file): Promise<Report> => JSON.parse(await readFile(join(RESULTS, file), 'utf8'))),
+  )
+  const facts = reports.map(
+    ({ bench, rounds, sizes, versions }) =>
+      `- ${bench}: ${Object.entries({ rounds, ...sizes, ...versions })
+        .map(([name, value]) => `${name} ${value}`)
+        .join(', ')}`,
+  )
+  const text = [
+    markdown(HEAD, reports.flatMap(rowsOf)),
+    markdown(COUNT_HEAD, reports.flatMap(countRows)),
+    facts.join('\n'),
+  ]
+  const readme = await readFile(README, 'utf8')
+  await writeFile(
+    README,
+    readme.replace(SECTION, (_, begin, end) => `${begin}\n${text.join('\n\n')}\n\n${end}`),
+  )
+}
+
+const markdown = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n')

@@ -1,0 +1,28 @@
+import { servers } from '../test/services/servers.ts'
+import { openSession } from '../test/services/session.ts'
+
+export interface Broker {
+  readonly url: string
+  readonly version: string
+  close(): Promise<void>
+}
+
+/** The server that the environment names, else one of our own, which ends with the run. */
+export const openBroker = async (name: 'rabbitmq' | 'kafka'): Promise<Broker> => {
+  const session = openSession(servers.filter((server) => server.name === name))
+  const stop = async (): Promise<void> => {
+    await session.close()
+    process.exit(130)
+  }
+  process.once('SIGINT', stop).once('SIGTERM', stop)
+  const [outcome] = await session.outcomes
+  if (!outcome?.had) {
+    await session.close()
+    throw new Error(`no ${name} server: ${outcome?.reason}`)
+  }
+  const close = async (): Promise<void> => {
+    process.off('SIGINT', stop).off('SIGTERM', stop)
+    await session.close()
+  }
+  return { url: outcome.url, version: outcome.version, close }
+}

@@ -1,0 +1,54 @@
+import type { Tenure } from './holding.ts'
+import { encodeMark } from './marks.ts'
+import type { Committed, Membership, Offsets } from './offsets.ts'
+
+/** How the last commit of each tenure went. One that is missing was no longer ours. */
+export type Outcomes = ReadonlyMap<Tenure, Committed>
+
+export interface Commits {
+  /** Commits what is finished, in one request with whatever else has come in since the last one was sent. */
+  flush(tenures: Iterable<Tenure>): Promise<Outcomes>
+}
+
+interface State {
+  steady(): Promise<void>
+  membership(): Membership | undefined
+  /** How many of its unfinished records may be out until the next commit. */
+  out(tenure: Tenure): number
+}
+
+export const commitsOf = (offsets: Offsets, { steady, membership, out }: State): Commits => {
+  let dirty = new Set<Tenure>()
+  let last: Promise<unknown> = Promise.resolve()
+  let next: Promise<Outcomes> | undefined
+
+  const write = async (): Promise<Outcomes> => {
+    await steady()
+    const tenures = [...dirty].filter(({ over }) => !over)
+    dirty = new Set()
+    next = undefined
+    const as = membership()
+    if (tenures.length === 0 || !as) return new Map()
+    const answers = await offsets.commit(
+      tenures.map((each) => commitOf(each, out(each))),
+      as,
+    )
+    return new Map(tenures.map((each, i) => [each, answers[i]!]))
+  }
+  return {
+    flush: (tenures) => {
+      for (const each of tenures) dirty.add(each)
+      if (!next) {
+        next = last.then(write)
+        last = next.catch(() => {})
+      }
+      return next
+    },
+  }
+}
+
+export const commitOf = (tenure: Tenure, out: number) => {
+  const { offset, done } = tenure.progress()
+  const { topic, partition } = tenure
+  return { topic, partition, offset, text: encodeMark({ out, done }, offset) }
+}

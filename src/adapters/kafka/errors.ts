@@ -1,0 +1,67 @@
+import { ReprieveError } from '../../core/error.ts'
+
+/** The protocol's error codes that we act on. */
+export const CODE = {
+  offsetOutOfRange: 1,
+  unknownTopic: 3,
+  tooLarge: 10,
+  invalidTopic: 17,
+  recordListTooLarge: 18,
+  illegalGeneration: 22,
+  unknownMember: 25,
+  rebalancing: 27,
+  topicNotAllowed: 29,
+  topicExists: 36,
+  invalidReplication: 38,
+  duplicateSequence: 46,
+  fetchSessionUnknown: 70,
+  fetchSessionEpoch: 71,
+  fencedInstance: 82,
+} as const
+
+interface Branch {
+  readonly errors?: readonly unknown[]
+  readonly cause?: unknown
+  readonly apiCode?: number
+  readonly serverErrorMessage?: string | null
+  readonly response?: unknown
+}
+
+/** The client wraps errors in errors; these are all of them, the outermost first. */
+export const branches = (error: unknown): readonly (Error & Branch)[] => {
+  const found: (Error & Branch)[] = []
+  const walk = (each: unknown) => {
+    if (!(each instanceof Error) || found.includes(each)) return
+    const branch = each as Error & Branch
+    found.push(branch)
+    branch.errors?.forEach(walk)
+    walk(branch.cause)
+  }
+  walk(error)
+  return found
+}
+
+export const hasCode = (error: unknown, ...codes: readonly number[]): boolean =>
+  branches(error).some(({ apiCode }) => apiCode !== undefined && codes.includes(apiCode))
+
+/** The answer of the broker that an error carries, where it carries one. */
+export const responsesIn = (error: unknown): readonly unknown[] =>
+  branches(error).flatMap(({ response }) => (response === undefined ? [] : [response]))
+
+/** Where errors end: nothing further is said to have caused them. */
+const leavesOf = (error: unknown) =>
+  branches(error).filter(({ errors, cause }) => !errors?.length && !(cause instanceof Error))
+
+/** The innermost reasons, in words. The client's messages name hosts and requests, never credentials. */
+export const reasonOf = (error: unknown): string => {
+  const words = leavesOf(error).map((leaf) => leaf.serverErrorMessage || leaf.message || leaf.name)
+  return [...new Set(words)].slice(0, 3).join('; ') || String(error)
+}
+
+/** Its cause is the first innermost error: the client's tree of attempts fills a screen and says no more. */
+export const unavailable = (brokers: readonly string[], doing: string, error: unknown): ReprieveError =>
+  error instanceof ReprieveError
+    ? error
+    : new ReprieveError('unavailable', `kafka at ${brokers.join(', ')}: ${doing}: ${reasonOf(error)}`, {
+        cause: leavesOf(error)[0],
+      })

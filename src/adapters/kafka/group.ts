@@ -1,0 +1,99 @@
+import { type Fetching, fetching } from './fetching.ts'
+import type { Slot } from './holding.ts'
+import { type Member, memberOf } from './member.ts'
+import type { Wire } from './wire.ts'
+
+/** One consumer group in this process: its member, and who takes deliveries of which topic. */
+export interface Group {
+  readonly name: string
+  readonly member: Member
+  /** Where a parcel for one of its subscriptions waits. */
+  readonly later: (wait: number) => string
+  doors(topic: string): ReadonlySet<Door>
+  open(door: Door): void
+  /** Joins, at the first receive: with everything that has been subscribed so far. */
+  begin(): void
+  /** What is out goes back. Leaves with the last one. */
+  shut(door: Door): Promise<void>
+  close(): Promise<void>
+}
+
+/** An inlet, as far as its group knows it. */
+export interface Door {
+  readonly topic: string
+  readonly window: number
+  readonly out: Set<Slot>
+  closed: boolean
+}
+
+export interface GroupOptions {
+  readonly name: string
+  /** Topics whose records are parcels, beside those of its doors. */
+  readonly parcelTopics: readonly string[]
+  readonly later: (wait: number) => string
+  /** What must exist for its doors. */
+  ensure(topics: readonly string[], anew: boolean): Promise<void>
+  /** What else goes on while it is joined. */
+  onBegin?(group: Group): void
+  /** Nobody is left in it. */
+  onEmpty(): void
+}
+
+export const consumerGroup = (wire: Wire, options: GroupOptions): Group => {
+  const doors = new Map<string, Set<Door>>()
+  const parcelTopics = new Set(options.parcelTopics)
+  let begun = false
+  let fetches: Fetching | undefined
+  const windowOf = (each: ReadonlySet<Door> = new Set()) =>
+    [...each].reduce((sum, { window }) => sum + window, 0)
+
+  const member = memberOf(wire, options.name, {
+    topics: () => [...new Set([...doors.keys(), ...options.parcelTopics])],
+    carriesParcels: (topic) => parcelTopics.has(topic),
+    window: (topic) => windowOf(doors.get(topic)),
+    ensure: (anew) => options.ensure([...doors.keys()], anew),
+  })
+  const leave = async () => {
+    options.onEmpty()
+    await member.leave()
+    await fetches?.close()
+  }
+  const shut = async (door: Door) => {
+    const known = doors.get(door.topic)
+    if (!known?.delete(door)) return
+    door.closed = true
+    for (const slot of door.out) if (slot.state === 'out' && !slot.tenure.over) slot.tenure.giveBack(slot)
+    door.out.clear()
+    if (known.size === 0) doors.delete(door.topic)
+    member.bell.ring()
+    if (doors.size === 0) await leave()
+    else if (known.size === 0 && begun) member.join()
+  }
+
+  const group: Group = {
+    name: options.name,
+    member,
+    later: options.later,
+    doors: (topic) => doors.get(topic) ?? new Set(),
+    open: (door) => {
+      const known = doors.get(door.topic)
+      if (known) known.add(door)
+      else {
+        doors.set(door.topic, new Set([door]))
+        if (begun) member.join()
+      }
+    },
+    begin: () => {
+      if (begun) return
+      begun = true
+      member.join()
+      fetches = fetching(wire, options.name, member)
+      options.onBegin?.(group)
+    },
+    shut,
+    close: async () => {
+      await Promise.all([...doors.values()].flatMap((ofTopic) => [...ofTopic]).map(shut))
+    },
+  }
+  return group
+}

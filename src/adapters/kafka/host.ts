@@ -1,0 +1,9 @@
+/** What the member asks of the consumer group it is for. */
+export interface Host {
+  topics(): readonly string[]
+  carriesParcels(topic: string): boolean
+  /** The most records of the topic that may be out at once. */
+  window(topic: string): number
+  /** Makes sure that its topics are there; `anew`: even where that was seen before. */
+  ensure(anew: boolean): Promise<void>
+}

@@ -1,0 +1,80 @@
+import { fromMessage, type Message } from '../../core/cloudevents.ts'
+import type { Event } from '../../core/event.ts'
+import type { Parcel } from '../../core/parcel.ts'
+import { decodeTrail, freshTrail } from '../../core/trail.ts'
+import type { RawRecord } from './client.ts'
+import { CONTENT_TYPE, INNER_TYPE, nameOf, OURS, PREFIX, SET_ASIDE, TRAIL } from './headers.ts'
+
+export interface Place {
+  readonly topic: string
+  readonly partition: number
+  /** Its records are parcels: what looks like ours is ours. On other topics it is someone else's header. */
+  readonly parcels: boolean
+}
+
+/**
+ * The parcel a record carries. One that claims to be CloudEvents and is not comes as a stand-in with the raw
+ * bytes; one that claims nothing is a foreign producer's, and its place in the log is its id.
+ */
+export const readRecord = (
+  record: RawRecord,
+  place: Place,
+  offset: number,
+): { readonly event: Event; readonly trail: Parcel['trail']; readonly broken?: string } => {
+  const headers: Record<string, string> = {}
+  const ours: Record<string, string> = {}
+  let contentType: string | undefined
+  for (const [key, value] of record.headers) {
+    if (!key) continue
+    const name = nameOf(key)
+    const text = value === null ? '' : value.toString()
+    if (name === CONTENT_TYPE) contentType = text
+    else if (name.startsWith(OURS) && (place.parcels || name === SET_ASIDE || name === INNER_TYPE))
+      ours[name] = text
+    else headers[name] = text
+  }
+  const trail = ours[TRAIL] === undefined ? freshTrail : decodeTrail(ours[TRAIL])
+  const message: Message =
+    contentType === undefined ? { headers, body: record.value } : { headers, body: record.value, contentType }
+  const foreign = SPECVERSION in headers ? NOBODY : standIn(place, offset)
+  const read = fromMessage(message, PREFIXES, foreign)
+  const event =
+    read.broken === undefined
+      ? read.event
+      : {
+          ...standIn(place, offset),
+          ...(contentType && { datacontenttype: contentType }),
+          extensions: {},
+          headers,
+          data: record.value,
+        }
+  const whole = SET_ASIDE in ours || INNER_TYPE in ours ? restored(event, ours) : event
+  return read.broken === undefined ? { event: whole, trail } : { event: whole, trail, broken: read.broken }
+}
+
+const restored = (event: Event, ours: Readonly<Record<string, string>>): Event => ({
+  ...event,
+  headers: { ...event.headers, ...textsIn(ours[SET_ASIDE]) },
+  ...(ours[INNER_TYPE] !== undefined && { datacontenttype: ours[INNER_TYPE] }),
+})
+
+/** Someone else's header may have the same name. */
+const textsIn = (json: string | undefined): Record<string, string> => {
+  try {
+    const read: unknown = JSON.parse(json ?? '{}')
+    const entries = typeof read === 'object' && read !== null ? Object.entries(read) : []
+    return Object.fromEntries(entries.filter(([, value]) => typeof value === 'string'))
+  } catch {
+    return {}
+  }
+}
+
+const PREFIXES = [PREFIX]
+const SPECVERSION = `${PREFIX}specversion`
+const NOBODY = { id: '', source: '', type: '' }
+
+const standIn = ({ topic, partition }: Place, offset: number) => ({
+  id: `kafka:${topic}/${partition}/${offset}`,
+  source: `kafka:${topic}`,
+  type: topic,
+})

@@ -1,0 +1,94 @@
+import type { Delivery, Inlet } from '../../contracts/transport.ts'
+import { ReprieveError } from '../../core/error.ts'
+import type { Instant } from '../../core/time.ts'
+import type { Group } from './group.ts'
+import type { Slot } from './holding.ts'
+import { readRecord } from './incoming.ts'
+import { lagOf } from './lag.ts'
+import type { Post } from './post.ts'
+import { settleBatch } from './settle.ts'
+import type { Topics, WantedTopic } from './topics.ts'
+import type { Wire } from './wire.ts'
+
+export interface InletOptions {
+  readonly wire: Wire
+  readonly group: Group
+  readonly topic: string
+  readonly window: number
+  readonly post: Post
+  readonly topics: Topics
+  destination(name: string): WantedTopic
+}
+
+/** Where a delivery came from, in the delivery itself: no table to keep, and copies of it are as good. */
+const SLOT = Symbol('slot')
+type Handed = Delivery & { readonly [SLOT]?: Slot }
+const slotOf = (delivery: Handed): Slot | undefined => delivery[SLOT]
+
+export const openInlet = (options: InletOptions): Inlet => {
+  const { wire, group, topic, window } = options
+  const { member } = group
+  const { clock } = wire.tools
+  const door = { topic, window, out: new Set<Slot>(), closed: false }
+  const desk = { ...options, door, slotOf }
+  let turn = 0
+  let closing: Promise<void> | undefined
+  group.open(door)
+
+  const deliver = (slot: Slot, now: Instant): Delivery => {
+    const { tenure, offset, redelivered, timestamp, due } = slot
+    const { event, trail, broken } = readRecord(slot.record!, tenure, offset)
+    const parcel = { event, trail, due: due || Math.min(timestamp, now) }
+    door.out.add(slot)
+    const delivery: Handed = { parcel, redelivered, [SLOT]: slot }
+    return broken === undefined ? delivery : { ...delivery, broken }
+  }
+  /** Partitions take turns, so that none waits for the others to run dry. */
+  const take = (most: number, now: Instant): readonly Delivery[] => {
+    const deliveries: Delivery[] = []
+    const tenures = [...member.tenures.values()]
+    turn++
+    for (let i = 0; i < tenures.length && deliveries.length < most; i++) {
+      const tenure = tenures[(turn + i) % tenures.length]!
+      while (deliveries.length < most) {
+        const slot = tenure.take(topic, now)
+        if (!slot) break
+        deliveries.push(deliver(slot, now))
+      }
+    }
+    // The fetching may go on where it had enough.
+    if (deliveries.length > 0) member.bell.ring()
+    return deliveries
+  }
+  const nextDue = (now: Instant): number => {
+    let next = Number.POSITIVE_INFINITY
+    for (const { shelves } of member.tenures.values()) {
+      next = Math.min(next, shelves.get(topic)?.nextDue() ?? next)
+    }
+    return Math.max(0, next - now)
+  }
+
+  return {
+    receive: async (max, signal) => {
+      if (door.closed)
+        throw new ReprieveError('closed', `kafka: the inlet of ${topic} in ${group.name} is closed`)
+      group.begin()
+      while (!signal.aborted && !door.closed) {
+        const now = clock.now()
+        const room = Math.min(max, window - door.out.size)
+        const deliveries = room > 0 && member.handing ? take(room, now) : []
+        if (deliveries.length > 0) return deliveries
+        await member.bell.wait(room > 0 && member.handing ? nextDue(now) : undefined, signal)
+      }
+      return []
+    },
+    settle: (batch) => settleBatch(desk, batch),
+    // A partition is ours as long as the member lives: there is nothing to extend.
+    extend: async () => {},
+    lag: () => lagOf(wire, options.topics, group, topic),
+    close: () => {
+      closing ??= group.shut(door)
+      return closing
+    },
+  }
+}

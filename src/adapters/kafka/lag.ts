@@ -1,0 +1,43 @@
+import type { Lag } from '../../contracts/transport.ts'
+import { unavailable } from './errors.ts'
+import type { Group } from './group.ts'
+import { decodeMark } from './marks.ts'
+import { listOffsets, placeOf } from './offsets.ts'
+import type { Topics } from './topics.ts'
+import type { Wire } from './wire.ts'
+
+/**
+ * Of partitions that are ours we know what is out; of the others only what is committed. Parcels count once
+ * they are due and fetched.
+ */
+export const lagOf = async (wire: Wire, topics: Topics, group: Group, topic: string): Promise<Lag> => {
+  const { tenures, offsets } = group.member
+  const now = wire.tools.clock.now()
+  const places = Array.from({ length: topics.partitions(topic) }, (_, partition) => ({ topic, partition }))
+  try {
+    const ends = await listOffsets(wire, places, 'latest')
+    const others = places.filter((place) => !tenures.has(placeOf(place)))
+    const committed = others.length > 0 ? await offsets.committed(others) : new Map()
+    const untouched = others.filter((place) => !committed.has(placeOf(place)))
+    const begins = await listOffsets(wire, untouched, 'earliest')
+    let waiting = 0
+    for (const place of others) {
+      const key = placeOf(place)
+      const { offset, text } = committed.get(key) ?? { offset: begins.get(key) ?? 0, text: '' }
+      const done = decodeMark(text, offset)?.done ?? []
+      const finished = done.reduce((sum, [from, to]) => sum + to - from + 1, 0)
+      waiting += Math.max(0, (ends.get(key) ?? offset) - offset - finished)
+    }
+    let oldest: number | undefined
+    for (const [key, tenure] of tenures) {
+      const shelf = tenure.shelves.get(topic)
+      waiting += shelf?.ready(now) ?? 0
+      if (tenure.topic === topic) waiting += Math.max(0, (ends.get(key) ?? 0) - tenure.position)
+      const first = shelf?.oldest()
+      if (first !== undefined) oldest = Math.min(oldest ?? first, first)
+    }
+    return { waiting, ...(oldest !== undefined && { oldest }) }
+  } catch (error) {
+    throw unavailable(wire.settings.brokers, `measuring the lag of ${topic}`, error)
+  }
+}

@@ -1,0 +1,240 @@
+import { ReprieveError } from '../../core/error.ts'
+import type { Millis } from '../../core/time.ts'
+import { assign } from './assign.ts'
+import { type Bell, bell } from './bell.ts'
+import { type Commits, commitsOf } from './commits.ts'
+import { reasonOf } from './errors.ts'
+import type { Tenure } from './holding.ts'
+import type { Host } from './host.ts'
+import { type Membership, type Offsets, offsetsOf, type Place, placeOf } from './offsets.ts'
+import { mayBeOut, startTenures } from './start.ts'
+import type { Wire } from './wire.ts'
+
+/**
+ * away: not joined yet · here: partitions are ours · finishing: nothing more is handed over, what is out may
+ * still be settled · moving: between two memberships, commits wait · gone: left for good
+ */
+export type Phase = 'away' | 'here' | 'finishing' | 'moving' | 'gone'
+
+/** One member of a consumer group, shared by all its inlets in this process. */
+export interface Member {
+  readonly bell: Bell
+  readonly offsets: Offsets
+  readonly commits: Commits
+  readonly phase: Phase
+  /** Deliveries may be handed over: partitions are ours as far as the last heartbeat tells. */
+  readonly handing: boolean
+  readonly tenures: ReadonlyMap<string, Tenure>
+  /** Aborts when it has left. */
+  readonly left: AbortSignal
+  /** Joins, or joins again where the topics have changed. */
+  join(): void
+  /** Until it is known whose the partitions are. */
+  steady(): Promise<void>
+  /** A settlement begins; the function it answers with ends it. */
+  settling(): () => void
+  /** Reads a partition anew from the earliest record there is: the log no longer has what we asked for. */
+  restart(tenure: Tenure): Promise<void>
+  trouble(doing: string, error: unknown, retryIn?: Millis): void
+  leave(): Promise<void>
+}
+
+/** How long a rebalance waits for handlers at work, so that their deliveries need not run again elsewhere. */
+const GRACE: Millis = 1_000
+
+export const memberOf = (wire: Wire, group: string, host: Host): Member => {
+  const { clock, journal } = wire.tools
+  const { session } = wire.settings
+  const ringing = bell(clock)
+  const offsets = offsetsOf(wire, group)
+  const tenures = new Map<string, Tenure>()
+  const left = new AbortController()
+  let phase: Phase = 'away'
+  let membership: Membership | undefined
+  let settlements = 0
+  let joining = false
+  let again = false
+  let beat = clock.now()
+  let faint = false
+
+  const enter = (next: Phase) => {
+    if (phase !== 'gone') phase = next
+    ringing.ring()
+  }
+  const trouble = (doing: string, error: unknown, retryIn?: Millis) => {
+    const named = new ReprieveError('unavailable', `kafka, group ${group}: ${doing}: ${reasonOf(error)}`, {
+      cause: error,
+    })
+    journal({
+      is: 'trouble',
+      at: clock.now(),
+      where: `kafka ${group}`,
+      error: named,
+      ...(retryIn !== undefined && { retryIn }),
+    })
+  }
+  const steady = async () => {
+    while (phase === 'moving') await ringing.wait()
+  }
+  const commits = commitsOf(offsets, {
+    steady,
+    membership: () => membership,
+    // While nothing more is handed over, what is out is known exactly.
+    out: (each) => (phase === 'here' ? mayBeOut(each, host) : each.reach()),
+  })
+  const end = (each: Tenure) => {
+    each.over = true
+    tenures.delete(placeOf(each))
+  }
+  const outNow = () => [...tenures.values()].reduce((sum, each) => sum + each.out, 0)
+
+  /** Handlers get a short while to finish; what they settle is committed before the partitions go. */
+  const finish = async (grace: Millis) => {
+    enter('finishing')
+    const since = clock.now()
+    for (;;) {
+      const passed = clock.now() - since
+      const wait = settlements > 0 ? session / 3 - passed : outNow() > 0 ? grace - passed : 0
+      if (wait <= 0) break
+      await ringing.wait(wait)
+    }
+    await commits.flush(tenures.values())
+  }
+
+  const beforeJoin = async () => {
+    if (phase === 'gone') return
+    if (phase === 'here') {
+      // No member id: the broker has thrown us out, and everything may be someone else's by now.
+      if (consumer.memberId === null) for (const each of [...tenures.values()]) end(each)
+      else await finish(GRACE)
+    }
+    enter('moving')
+  }
+
+  const arrive = async (next: Membership, places: readonly Place[]) => {
+    if (membership?.member === next.member && membership.generation === next.generation) return
+    // One generation after the other: nobody else can have had a partition that was ours and is again.
+    const unbroken = membership?.member === next.member && membership.generation + 1 === next.generation
+    membership = next
+    const ours = new Set(places.map(placeOf))
+    for (const [place, each] of tenures) if (!unbroken || !ours.has(place)) end(each)
+    for (let wait = 100; membership === next && phase === 'moving'; wait = Math.min(2 * wait, 5_000)) {
+      try {
+        const started = await startTenures(wire, offsets, next, host, places, tenures)
+        if (membership !== next || phase !== 'moving') return
+        if (started === 'fenced') return // the next heartbeat finds out, and joins again
+        for (const each of started) tenures.set(placeOf(each), each)
+        beat = clock.now()
+        enter('here')
+      } catch (error) {
+        trouble('taking over partitions', error, wait)
+        await clock.sleep(wait, left.signal)
+      }
+    }
+  }
+
+  const follow = () => {
+    const wanted = new Set(host.topics())
+    for (const topic of [...consumer.topics.keys()]) if (!wanted.has(topic)) consumer.topics.untrack(topic)
+    for (const topic of wanted) if (!consumer.topics.has(topic)) consumer.topics.track(topic)
+  }
+  const join = async () => {
+    again = true
+    if (joining) return
+    joining = true
+    for (let wait = 250; again && phase !== 'gone'; ) {
+      again = false
+      try {
+        await host.ensure(wait > 250)
+        follow()
+        await consumer.joinGroup({})
+        wait = 250
+      } catch (error) {
+        if (left.signal.aborted) break
+        trouble('joining', error, wait)
+        await clock.sleep(wait, left.signal)
+        again = true
+        wait = Math.min(2 * wait, 10_000)
+      }
+    }
+    joining = false
+  }
+
+  const consumer = wire.member({ groupId: group, beforeJoin, assign })
+  consumer.on('consumer:group:join', ({ memberId, generationId = 0, assignments = [] }) => {
+    const places = assignments.flatMap(({ topic, partitions }) =>
+      partitions.map((partition) => ({ topic, partition })),
+    )
+    void arrive({ member: memberId, generation: generationId }, places)
+  })
+  consumer.on('consumer:heartbeat:end', () => {
+    const late = clock.now() - beat > session
+    beat = clock.now()
+    faint = false
+    if (late) ringing.ring()
+  })
+  consumer.on('consumer:heartbeat:error', ({ error }) => {
+    if (!faint) trouble('heartbeat', error, wire.settings.heartbeat)
+    faint = true
+  })
+  consumer.on('error', (error: Error) => {
+    if (phase === 'gone') return
+    trouble('joining again', error)
+    void join()
+  })
+
+  const leave = async () => {
+    if (phase === 'gone') return
+    if (phase === 'here') await finish(0)
+    const pending = phase === 'moving'
+    enter('gone')
+    left.abort()
+    for (const each of [...tenures.values()]) end(each)
+    ringing.ring()
+    const id = consumer.memberId
+    const leaving = async () => {
+      if (pending && id) {
+        // The member's own connection waits for its join to be answered: leave by another one.
+        consumer.leaveGroup(true, () => {})
+        await offsets.leave(id).catch(() => {})
+      }
+      await consumer.close(true).catch(() => {})
+    }
+    await Promise.race([leaving(), clock.sleep(5_000)])
+  }
+
+  return {
+    bell: ringing,
+    offsets,
+    commits,
+    tenures,
+    left: left.signal,
+    get phase() {
+      return phase
+    },
+    get handing() {
+      return phase === 'here' && clock.now() - beat < session
+    },
+    join: () => void join(),
+    steady,
+    settling: () => {
+      settlements++
+      return () => {
+        if (--settlements === 0) ringing.ring()
+      }
+    },
+    restart: async (old) => {
+      const place = { topic: old.topic, partition: old.partition }
+      const as = membership
+      if (!as || phase !== 'here' || old.over) return
+      const started = await startTenures(wire, offsets, as, host, [place], new Map(), true)
+      const fresh = started === 'fenced' ? undefined : started[0]
+      if (!fresh || membership !== as || old.over) return
+      end(old)
+      tenures.set(placeOf(fresh), fresh)
+      ringing.ring()
+    },
+    trouble,
+    leave,
+  }
+}

@@ -1,0 +1,148 @@
+import type { Millis } from '../../core/time.ts'
+import { CODE, hasCode, responsesIn } from './errors.ts'
+import type { Wire } from './wire.ts'
+
+export interface Place {
+  readonly topic: string
+  readonly partition: number
+}
+
+export interface Commit extends Place {
+  readonly offset: number
+  readonly text: string
+}
+
+/** Under which membership a commit is made: the broker refuses it when another one has followed. */
+export interface Membership {
+  readonly member: string
+  readonly generation: number
+}
+
+/** fenced: another membership has followed, nothing was written. */
+export type Committed = 'done' | 'fenced' | Error
+
+export interface Offsets {
+  /** One request, sent as it is: the client's own commit would join again and write under the new membership. */
+  commit(commits: readonly Commit[], as: Membership): Promise<readonly Committed[]>
+  committed(places: readonly Place[]): Promise<ReadonlyMap<string, { offset: number; text: string }>>
+  leave(member: string): Promise<void>
+}
+
+/** Within a rebalance there is no longer than a session for everything. */
+const PATIENCE: Millis = 3_000
+const FENCED = [CODE.illegalGeneration, CODE.unknownMember, CODE.fencedInstance, CODE.rebalancing]
+
+export const placeOf = ({ topic, partition }: Place): string => `${topic}/${partition}`
+
+/** The offsets of one consumer group. */
+export const offsetsOf = ({ clerk, client, counts, tools }: Wire, group: string): Offsets => {
+  let coordinator: { host: string; port: number } | undefined
+
+  const send = async (commits: readonly Commit[], { member, generation }: Membership) => {
+    coordinator ??= (
+      await clerk.findCoordinator({ keyType: client.FindCoordinatorKeyTypes.GROUP, keys: [group] })
+    )[0]!
+    const connection = await clerk.connections.get(coordinator)
+    const topics = [...Map.groupBy(commits, ({ topic }) => topic)].map(([name, ofTopic]) => ({
+      name,
+      partitions: ofTopic.map(({ partition, offset, text }) => ({
+        partitionIndex: partition,
+        committedOffset: BigInt(offset),
+        committedLeaderEpoch: -1,
+        committedMetadata: text,
+      })),
+    }))
+    counts.commits++
+    await client.offsetCommitV8.api.async(connection, group, generation, member, null, topics)
+  }
+
+  return {
+    commit: async (commits, as) => {
+      if (commits.length === 0) return []
+      const giveUp = tools.clock.now() + PATIENCE
+      for (let wait = 50; ; wait *= 2) {
+        try {
+          await send(commits, as)
+          return commits.map(() => 'done')
+        } catch (error) {
+          const codes = commitCodes(error)
+          if (codes) return commits.map((each) => judge(codes.get(placeOf(each)), error))
+          if (hasCode(error, ...FENCED)) return commits.map(() => 'fenced')
+          // The group may have another coordinator by now.
+          coordinator = undefined
+          if (tools.clock.now() + wait > giveUp) return commits.map(() => error as Error)
+          await tools.clock.sleep(wait)
+        }
+      }
+    },
+    committed: async (places) => {
+      const topics = [...Map.groupBy(places, ({ topic }) => topic)].map(([name, ofTopic]) => ({
+        name,
+        partitionIndexes: ofTopic.map(({ partition }) => partition),
+      }))
+      const found = new Map<string, { offset: number; text: string }>()
+      const [answer] = await clerk.listConsumerGroupOffsets({ groups: [{ groupId: group, topics }] })
+      for (const { name, partitions } of answer?.topics ?? []) {
+        for (const { partitionIndex: partition, committedOffset, metadata } of partitions) {
+          if (committedOffset < 0n) continue
+          found.set(placeOf({ topic: name, partition }), {
+            offset: Number(committedOffset),
+            text: metadata ?? '',
+          })
+        }
+      }
+      return found
+    },
+    leave: (memberId) => clerk.removeMembersFromConsumerGroup({ groupId: group, members: [{ memberId }] }),
+  }
+}
+
+interface CommitAnswer {
+  readonly topics?: readonly {
+    readonly name: string
+    readonly partitions: readonly { readonly partitionIndex: number; readonly errorCode: number }[]
+  }[]
+}
+
+/** What the broker said of each partition; undefined where it only said that someone else must be asked. */
+const commitCodes = (error: unknown): ReadonlyMap<string, number> | undefined => {
+  const codes = new Map<string, number>()
+  for (const { topics } of responsesIn(error) as CommitAnswer[]) {
+    for (const { name, partitions } of topics ?? []) {
+      for (const { partitionIndex: partition, errorCode } of partitions) {
+        codes.set(placeOf({ topic: name, partition }), errorCode)
+      }
+    }
+  }
+  const moved = [...codes.values()].every((code) => COORDINATOR.includes(code))
+  return moved ? undefined : codes
+}
+
+/** Loading, not available, not the coordinator: ask again, maybe elsewhere. */
+const COORDINATOR: readonly number[] = [14, 15, 16]
+
+const judge = (code: number | undefined, error: unknown): Committed => {
+  if (code === 0) return 'done'
+  return code !== undefined && (FENCED as readonly number[]).includes(code) ? 'fenced' : (error as Error)
+}
+
+/** Where logs begin (`earliest`) or end. */
+export const listOffsets = async (
+  { clerk }: Wire,
+  places: readonly Place[],
+  which: 'earliest' | 'latest',
+): Promise<ReadonlyMap<string, number>> => {
+  const found = new Map<string, number>()
+  if (places.length === 0) return found
+  const timestamp = which === 'earliest' ? -2n : -1n
+  const topics = [...Map.groupBy(places, ({ topic }) => topic)].map(([name, ofTopic]) => ({
+    name,
+    partitions: ofTopic.map(({ partition }) => ({ partitionIndex: partition, timestamp })),
+  }))
+  for (const { name, partitions } of await clerk.listOffsets({ topics })) {
+    for (const { partitionIndex, offset } of partitions) {
+      found.set(placeOf({ topic: name, partition: partitionIndex }), Number(offset))
+    }
+  }
+  return found
+}

@@ -1,0 +1,75 @@
+import type { Millis } from '../../core/time.ts'
+import type { Group } from './group.ts'
+import { AGAIN, DUE, headerOf, PASSED } from './headers.ts'
+import type { Slot } from './holding.ts'
+import type { Outgoing } from './outgoing.ts'
+import type { Post } from './post.ts'
+import { TIERS } from './tiers.ts'
+import type { Topics } from './topics.ts'
+import type { Wire } from './wire.ts'
+
+/** An inlet may be on its way: so long a due parcel waits for one before it is passed on. */
+const PATIENCE: Millis = 5_000
+const ROUND: Millis = 1_000
+
+/**
+ * Retry topics are shared by a consumer group, and its members need not have the same subscriptions: two
+ * versions of a service run side by side, or one inlet was closed. A parcel that nobody here can take goes on
+ * to another partition, and so to another member, less often each time.
+ */
+export const passing = async (wire: Wire, group: Group, post: Post, topics: Topics): Promise<void> => {
+  const { clock } = wire.tools
+  const { member } = group
+  while (!member.left.aborted) {
+    await clock.sleep(ROUND, member.left)
+    if (!member.handing) continue
+    const end = member.settling()
+    try {
+      await passOn()
+    } catch (error) {
+      member.trouble('passing on parcels', error)
+    } finally {
+      end()
+    }
+  }
+
+  async function passOn() {
+    const strays: Slot[] = []
+    for (const tenure of member.tenures.values()) {
+      for (const target of tenure.parcels ? tenure.shelves.keys() : []) {
+        if (group.doors(target).size > 0) continue
+        for (;;) {
+          const slot = tenure.take(target, clock.now() - PATIENCE)
+          if (!slot) break
+          strays.push(slot)
+        }
+      }
+    }
+    if (strays.length === 0) return
+    const errors = await post.send(strays.map(onward))
+    const moved = strays.filter((slot, i) => {
+      if (errors[i]) slot.tenure.giveBack(slot)
+      else slot.tenure.finish(slot)
+      return !errors[i]
+    })
+    await member.commits.flush(new Set(moved.map(({ tenure }) => tenure)))
+  }
+
+  function onward({ record, tenure, redelivered }: Slot): Outgoing {
+    const passed = Number(headerOf(record!, PASSED)) || 0
+    const wait = TIERS[Math.min(passed + 1, TIERS.length - 1)]!.ms
+    const topic = group.later(wait)
+    const ours: Record<string, string> = {
+      [DUE]: String(clock.now() + wait),
+      [PASSED]: String(passed + 1),
+      ...(redelivered && { [AGAIN]: '1' }),
+    }
+    const headers = new Map<Buffer, Buffer>()
+    for (const [name, value] of record!.headers) {
+      if (name && !(name.toString() in ours)) headers.set(name, value ?? Buffer.alloc(0))
+    }
+    for (const name in ours) headers.set(Buffer.from(name), Buffer.from(ours[name]!))
+    const partition = (tenure.partition + 1) % topics.partitions(topic)
+    return { topic, key: record!.key ?? undefined, value: record!.value, headers, partition }
+  }
+}

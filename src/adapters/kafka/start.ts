@@ -1,0 +1,51 @@
+import { commitOf } from './commits.ts'
+import type { Tenure } from './holding.ts'
+import type { Host } from './host.ts'
+import { decodeMark } from './marks.ts'
+import { listOffsets, type Membership, type Offsets, type Place, placeOf } from './offsets.ts'
+import { MOST_SPAN, tenure } from './tenure.ts'
+import type { Wire } from './wire.ts'
+
+/**
+ * Opens a tenure for each of the places: where the last owner stopped, or at the beginning of the log. Before
+ * anything is handed over, that it will be is written down, so that the next owner knows after a crash. Those
+ * that are held already are only written down anew.
+ */
+export const startTenures = async (
+  wire: Wire,
+  offsets: Offsets,
+  as: Membership,
+  host: Host,
+  places: readonly Place[],
+  held: ReadonlyMap<string, Tenure>,
+  fromEarliest = false,
+): Promise<readonly Tenure[] | 'fenced'> => {
+  const fresh = places.filter((place) => !held.has(placeOf(place)))
+  const known = fresh.length > 0 && !fromEarliest ? await offsets.committed(fresh) : new Map()
+  const unknown = fresh.filter((place) => !known.has(placeOf(place)))
+  const earliest = await listOffsets(wire, unknown, 'earliest')
+  const started = fresh.map(({ topic, partition }) => {
+    const place = placeOf({ topic, partition })
+    const { offset, text } = known.get(place) ?? { offset: earliest.get(place) ?? 0, text: undefined }
+    const window = host.window(topic)
+    // No commit at all: nobody has been here. One that is not ours rules nothing out.
+    const mark =
+      text === undefined
+        ? { out: fromEarliest ? window : 0, done: [] }
+        : (decodeMark(text, offset) ?? { out: window, done: [] })
+    return tenure({ topic, partition, parcels: host.carriesParcels(topic), offset, mark })
+  })
+  const all = [...held.values(), ...started]
+  const answers = await offsets.commit(
+    all.map((each) => commitOf(each, mayBeOut(each, host))),
+    as,
+  )
+  const failed = answers.find((answer) => answer !== 'done')
+  if (failed === undefined) return started
+  if (failed === 'fenced') return 'fenced'
+  throw failed
+}
+
+/** Of its unfinished records, in the order of the log. Parcels are handed over in the order they are due. */
+export const mayBeOut = ({ topic, parcels, suspects }: Tenure, host: Host): number =>
+  parcels ? MOST_SPAN : Math.max(suspects, host.window(topic))

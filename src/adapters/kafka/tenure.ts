@@ -1,0 +1,184 @@
+import type { Instant } from '../../core/time.ts'
+import type { Aborted, RawBatch, RawRecord } from './client.ts'
+import { AGAIN, DUE, headerOf, TARGET } from './headers.ts'
+import type { Shelf, Slot, Tenure } from './holding.ts'
+import type { Mark, Run } from './marks.ts'
+import { shelf } from './shelf.ts'
+
+export interface Start {
+  readonly topic: string
+  readonly partition: number
+  readonly parcels: boolean
+  readonly offset: number
+  readonly mark: Mark
+}
+
+/** A stuck record holds up the commit, not the rest; but no more than so many pass it by. */
+export const MOST_SPAN = 10_000
+
+const OUT = { waiting: false, out: true, settling: true, done: false } as const
+const TRANSACTIONAL = 1 << 4
+const CONTROL = 1 << 5
+
+export const tenure = ({ topic, partition, parcels, offset: start, mark }: Start): Tenure => {
+  const shelves = new Map<string, Shelf>()
+  let position = start
+  let slots: Slot[] = []
+  let head = 0
+  let top = -1
+  let bytes = 0
+  let out = 0
+  let suspicious = mark.out
+  let past = mark.done
+
+  const shelfFor = (target: string): Shelf => {
+    let found = shelves.get(target)
+    if (!found) {
+      found = shelf()
+      shelves.set(target, found)
+    }
+    return found
+  }
+  const finishedBefore = (offset: number): boolean => {
+    while (past.length > 0 && past[0]![1] < offset) past = past.slice(1)
+    return past.length > 0 && past[0]![0] <= offset
+  }
+  const add = (record: RawRecord, offset: number, timestamp: Instant) => {
+    const done = past.length > 0 && finishedBefore(offset)
+    const size = (record.value?.length ?? 0) + (record.key?.length ?? 0) + 100
+    const slot: Slot = {
+      tenure: self,
+      offset,
+      timestamp,
+      target: parcels ? (headerOf(record, TARGET) ?? topic) : topic,
+      due: parcels ? Number(headerOf(record, DUE)) || 0 : 0,
+      bytes: size,
+      record: done ? undefined : record,
+      state: done ? 'done' : 'waiting',
+      redelivered: !done && (suspicious-- > 0 || (parcels && headerOf(record, AGAIN) !== undefined)),
+      housed: false,
+      uncommitted: false,
+    }
+    slots.push(slot)
+    if (done) top = offset
+    else {
+      bytes += size
+      shelfFor(slot.target).put(slot)
+    }
+  }
+  const advance = () => {
+    while (head < slots.length && slots[head]!.state === 'done') head++
+    if (head > 1024 && head * 2 > slots.length) {
+      slots = slots.slice(head)
+      head = 0
+    }
+  }
+  const left = (slot: Slot) => {
+    if (slot.state === 'waiting') bytes -= slot.bytes
+    else out--
+  }
+
+  const self: Tenure = {
+    topic,
+    partition,
+    parcels,
+    shelves,
+    end: Number.POSITIVE_INFINITY,
+    over: false,
+    suspects: mark.out,
+    get position() {
+      return position
+    },
+    get bytes() {
+      return bytes
+    },
+    get span() {
+      return slots.length - head
+    },
+    get out() {
+      return out
+    },
+    accept: (batches, aborted) => {
+      for (const batch of committed(batches, aborted)) {
+        const first = Number(batch.firstOffset)
+        const control = (batch.attributes & CONTROL) !== 0
+        const since = Number(batch.firstTimestamp)
+        for (const record of control ? [] : batch.records) {
+          const offset = first + record.offsetDelta
+          if (offset >= position) add(record, offset, since + Number(record.timestampDelta))
+        }
+        position = Math.max(position, first + batch.lastOffsetDelta + 1)
+      }
+      advance()
+    },
+    take: (target, now) => {
+      const slot = shelves.get(target)?.take(now)
+      if (!slot) return undefined
+      bytes -= slot.bytes
+      out++
+      slot.state = 'out'
+      return slot
+    },
+    giveBack: (slot) => {
+      left(slot)
+      bytes += slot.bytes
+      slot.state = 'waiting'
+      slot.redelivered = true
+      shelfFor(slot.target).putBack(slot)
+    },
+    finish: (slot) => {
+      left(slot)
+      slot.state = 'done'
+      slot.record = undefined
+      if (slot.offset > top) top = slot.offset
+      if (slots[head] === slot) advance()
+    },
+    reach: () => {
+      let last = slots.length - 1
+      while (last >= head && !(slots[last]!.redelivered || OUT[slots[last]!.state])) last--
+      let count = 0
+      for (let at = head; at <= last; at++) if (slots[at]!.state !== 'done') count++
+      return count
+    },
+    progress: () => {
+      const done: Run[] = []
+      let from: number | undefined
+      let to = 0
+      for (let at = head; at < slots.length && slots[at]!.offset <= top; at++) {
+        const slot = slots[at]!
+        if (slot.state === 'done') {
+          from ??= slot.offset
+          to = slot.offset
+        } else if (from !== undefined) {
+          done.push([from, to])
+          from = undefined
+        }
+      }
+      if (from !== undefined) done.push([from, to])
+      for (const run of past) if (run[0] >= position) done.push(run)
+      return { offset: slots[head]?.offset ?? position, done }
+    },
+  }
+  return self
+}
+
+/**
+ * Leaves out what aborted transactions wrote. The client does so only where a transaction's end is in the same
+ * answer, so it is done again here, the way the protocol describes it.
+ */
+const committed = (batches: readonly RawBatch[], aborted: readonly Aborted[]): readonly RawBatch[] => {
+  if (aborted.length === 0) return batches
+  const coming = [...aborted].sort((a, b) => Number(a.firstOffset - b.firstOffset))
+  const open = new Set<bigint>()
+  return batches.map((batch) => {
+    const last = batch.firstOffset + BigInt(batch.lastOffsetDelta)
+    while (coming.length > 0 && coming[0]!.firstOffset <= last) open.add(coming.shift()!.producerId)
+    if ((batch.attributes & CONTROL) !== 0) {
+      const abort = batch.records[0]?.key?.readInt16BE(2) === 0
+      if (abort) open.delete(batch.producerId)
+      return batch
+    }
+    const dropped = (batch.attributes & TRANSACTIONAL) !== 0 && open.has(batch.producerId)
+    return dropped ? { ...batch, records: [] } : batch
+  })
+}

@@ -1,0 +1,149 @@
+import { ReprieveError } from '../../core/error.ts'
+import type { Millis } from '../../core/time.ts'
+import { CODE, hasCode, reasonOf, responsesIn, unavailable } from './errors.ts'
+import type { Wire } from './wire.ts'
+
+export interface WantedTopic {
+  readonly name: string
+  readonly partitions: number
+  /** How long the broker keeps its records; undefined: as its own default says, Infinity: for ever. */
+  readonly keep?: Millis
+}
+
+export interface Topics {
+  /** Creates what is missing and waits until every partition has a leader. */
+  ensure(wanted: readonly WantedTopic[], anew?: boolean): Promise<void>
+  exist(names: readonly string[]): Promise<boolean>
+  /** How many partitions it has; it must have been ensured. */
+  partitions(name: string): number
+  forget(name: string): void
+}
+
+const NAME = /^[\w.-]{1,249}$/
+const MAX_MESSAGE_BYTES = 8 * 1024 * 1024
+const PATIENCE = 10_000
+const LOOK_AGAIN = 5 * 60_000
+
+export const topicsOf = ({ admin, settings, tools }: Wire): Topics => {
+  const known = new Map<string, { partitions: number; at: number }>()
+
+  const look = async (names: readonly string[]) => {
+    const { topics } = await admin.metadata({ topics: [...names], forceUpdate: true, retries: 0 })
+    for (const name of names) {
+      const partitions = topics.get(name)?.partitions ?? []
+      if (partitions.length === 0 || partitions.some((each) => !each || each.leader < 0)) return false
+    }
+    for (const name of names) {
+      known.set(name, { partitions: topics.get(name)!.partitionsCount, at: tools.clock.now() })
+    }
+    return true
+  }
+  /** Asked one by one only where one of them is missing: the answer for several does not tell which. */
+  const isMissing = async (name: string): Promise<boolean> => {
+    try {
+      await look([name])
+      return false
+    } catch (error) {
+      if (isUnknown(error)) return true
+      throw error
+    }
+  }
+  const create = async (wanted: readonly WantedTopic[]) => {
+    const kinds = Map.groupBy(wanted, ({ keep }) => keep)
+    for (const [keep, topics] of kinds) {
+      const configs = [{ name: 'max.message.bytes', value: String(MAX_MESSAGE_BYTES) }]
+      if (keep !== undefined)
+        configs.push({ name: 'retention.ms', value: keep === Infinity ? '-1' : `${keep}` })
+      try {
+        await admin.createTopics({
+          topics: topics.map(({ name, partitions }) => ({ topic: name, partitions })),
+          replicas: settings.replication,
+          configs,
+        })
+      } catch (error) {
+        if (!onlyExists(error)) throw notCreated(topics, error)
+      }
+    }
+  }
+  const untilLed = async (names: readonly string[]) => {
+    const giveUp = tools.clock.now() + PATIENCE
+    let last: unknown = new Error(`no leader for ${names.join(', ')}`)
+    while (tools.clock.now() < giveUp) {
+      try {
+        if (await look(names)) return
+      } catch (error) {
+        last = error
+      }
+      await tools.clock.sleep(30)
+    }
+    throw unavailable(settings.brokers, 'waiting for leaders of new topics', last)
+  }
+
+  return {
+    ensure: async (wanted, anew = false) => {
+      const now = tools.clock.now()
+      if (anew) for (const { name } of wanted) known.delete(name)
+      const fresh = wanted.filter(({ name }) => !(known.get(name) && now - known.get(name)!.at < LOOK_AGAIN))
+      if (fresh.length === 0) return
+      for (const { name } of fresh) checkName(name)
+      const names = [...new Set(fresh.map(({ name }) => name))]
+      try {
+        if (await look(names)) return
+      } catch (error) {
+        if (!isUnknown(error)) throw unavailable(settings.brokers, 'asking for topics', error)
+        const missing = await Promise.all(names.map(isMissing))
+        await create(
+          names.flatMap((name, i) => (missing[i] ? [fresh.find((each) => each.name === name)!] : [])),
+        )
+      }
+      await untilLed(names)
+    },
+    exist: async (names) => {
+      if (names.every((name) => known.has(name))) return true
+      if (!names.every((name) => NAME.test(name))) return false
+      try {
+        await look(names)
+        return true
+      } catch (error) {
+        if (isUnknown(error)) return false
+        throw unavailable(settings.brokers, 'asking for topics', error)
+      }
+    },
+    partitions: (name) => known.get(name)?.partitions ?? 1,
+    forget: (name) => void known.delete(name),
+  }
+}
+
+/** The client says so in words only: it has taken the code out of the error by then. */
+const isUnknown = (error: unknown): boolean =>
+  hasCode(error, CODE.unknownTopic) || (error instanceof Error && error.message.startsWith('Unknown topic'))
+
+const onlyExists = (error: unknown): boolean => {
+  const codes = (responsesIn(error) as { topics?: { errorCode: number }[] }[]).flatMap(
+    ({ topics }) => topics?.map(({ errorCode }) => errorCode) ?? [],
+  )
+  return codes.length > 0 && codes.every((code) => code === 0 || code === CODE.topicExists)
+}
+
+const checkName = (name: string) => {
+  if (NAME.test(name) && name !== '.' && name !== '..') return
+  throw new ReprieveError('bad_rules', `kafka: '${name}' can't be the name of a topic`, {
+    fix: 'use at most 249 letters, digits, dots, underscores and hyphens',
+  })
+}
+
+const notCreated = (topics: readonly WantedTopic[], cause: unknown): ReprieveError => {
+  const names = topics.map(({ name }) => name).join(', ')
+  const message = `kafka: could not create ${names}: ${reasonOf(cause)}`
+  if (hasCode(cause, CODE.invalidTopic)) return new ReprieveError('bad_rules', message, { cause })
+  if (hasCode(cause, CODE.invalidReplication)) {
+    return new ReprieveError('bad_url', message, {
+      cause,
+      fix: 'set ?replication= to what the brokers allow',
+    })
+  }
+  const fix = hasCode(cause, CODE.topicNotAllowed)
+    ? 'allow this user to create topics, or create them beforehand'
+    : undefined
+  return new ReprieveError('unavailable', message, { cause, ...(fix && { fix }) })
+}

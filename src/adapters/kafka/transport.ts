@@ -1,0 +1,133 @@
+import type { Transport } from '../../contracts/transport.ts'
+import { ReprieveError } from '../../core/error.ts'
+import { checkEvent } from '../../core/event.ts'
+import { consumerGroup, type Group } from './group.ts'
+import { openInlet } from './inlet.ts'
+import { eventRecord, parcelRecord } from './outgoing.ts'
+import { passing } from './passing.ts'
+import { postOffice } from './post.ts'
+import { LONGEST, late, retryTopic, retryTopics } from './tiers.ts'
+import { topicsOf, type WantedTopic } from './topics.ts'
+import type { Wire } from './wire.ts'
+
+/** Retries left by a service that is gone: long enough for anyone to bring it back. */
+const KEEP_RETRIES = 30 * 24 * 60 * 60_000
+/** At an office's door, where the rest of the contract has no say. */
+const OFFICE_WINDOW = 1_000
+
+export const kafkaTransport = (wire: Wire): Transport => {
+  const { settings, tools } = wire
+  const topics = topicsOf(wire)
+  const post = postOffice(wire, topics)
+  const groups = new Map<string, Group>()
+  const expiries = new Map<string, number>()
+  let closed: Promise<void> | undefined
+
+  const alive = () => {
+    if (closed) throw new ReprieveError('closed', 'kafka: the transport is closed')
+  }
+  const source = (name: string): WantedTopic => ({ name, partitions: settings.partitions })
+  const destination = (name: string): WantedTopic => ({
+    name,
+    partitions: 1,
+    keep: expiries.get(name) ?? Number.POSITIVE_INFINITY,
+  })
+  const retries = (group: string): readonly WantedTopic[] =>
+    retryTopics(group).map((name) => ({ name, partitions: settings.partitions, keep: KEEP_RETRIES }))
+
+  const groupOf = (name: string, make: () => Group): Group => {
+    const known = groups.get(name)
+    if (known) return known
+    const group = make()
+    groups.set(name, group)
+    return group
+  }
+  const serviceGroup = (name: string): Group =>
+    groupOf(name, () =>
+      consumerGroup(wire, {
+        name,
+        parcelTopics: retryTopics(name),
+        later: (wait) => retryTopic(name, wait),
+        ensure: (names, anew) => topics.ensure([...names.map(source), ...retries(name)], anew),
+        onBegin: (group) => void passing(wire, group, post, topics),
+        onEmpty: () => groups.delete(name),
+      }),
+    )
+  const officeGroup = (topic: string): Group => {
+    const name = `reprieve-office.${topic}`
+    return groupOf(name, () =>
+      consumerGroup(wire, {
+        name,
+        parcelTopics: [topic],
+        // Put off so rarely that it waits in the destination itself.
+        later: () => topic,
+        ensure: (names, anew) => topics.ensure(names.map(destination), anew),
+        onEmpty: () => groups.delete(name),
+      }),
+    )
+  }
+  const sendAll = async (records: Parameters<typeof post.send>[0]) => {
+    const failed = (await post.send(records)).find((error) => error)
+    if (failed) throw failed
+  }
+
+  return {
+    name: 'kafka',
+    can: {
+      later: LONGEST,
+      late,
+      order: 'owner',
+      lease: false,
+      except: false,
+      claims: false,
+      patterns: false,
+      unheard: 'kept',
+    },
+    publish: async (topic, events) => {
+      alive()
+      for (const event of events) checkEvent(event)
+      if (events.length === 0) return
+      await topics.ensure([source(topic)])
+      await sendAll(events.map((event) => eventRecord(topic, event)))
+    },
+    subscribe: async ({ topic, consumerGroup: name, window, destinations }) => {
+      alive()
+      if (topic.endsWith('*')) {
+        throw new ReprieveError('bad_rules', `kafka: '${topic}' can't be subscribed to as a pattern`, {
+          fix: 'declare each topic: a Kafka consumer group subscribes to topics by name',
+        })
+      }
+      for (const { name: to, expire } of destinations) if (expire !== undefined) expiries.set(to, expire)
+      const burial = destinations.map(({ name: to }) => destination(to))
+      await topics.ensure([source(topic), ...retries(name), ...burial])
+      alive()
+      return openInlet({ wire, group: serviceGroup(name), topic, window, post, topics, destination })
+    },
+    collect: async ({ name, expire }) => {
+      alive()
+      if (expire !== undefined) expiries.set(name, expire)
+      await topics.ensure([destination(name)])
+      alive()
+      const group = officeGroup(name)
+      return openInlet({ wire, group, topic: name, window: OFFICE_WINDOW, post, topics, destination })
+    },
+    forward: async ({ topic, consumerGroup: name }, parcels) => {
+      alive()
+      if (!(await topics.exist([topic, ...retryTopics(name)]))) {
+        throw new ReprieveError('unknown_subscription', `kafka: ${name} has no subscription to ${topic}`, {
+          fix: 'subscribe first: its retry topics are created then',
+        })
+      }
+      const now = tools.clock.now()
+      await sendAll(parcels.map((parcel) => parcelRecord(retryTopic(name, parcel.due - now), topic, parcel)))
+    },
+    close: () => {
+      closed ??= (async () => {
+        await Promise.all([...groups.values()].map((group) => group.close()))
+        await post.idle()
+        await wire.close()
+      })()
+      return closed
+    },
+  }
+}

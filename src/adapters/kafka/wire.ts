@@ -1,0 +1,92 @@
+import type { GroupPartitionsAssigner } from '@platformatic/kafka'
+import type { Tools } from '../../contracts/tools.ts'
+import type { Admin, Client, Consumer, Producer } from './client.ts'
+import { unavailable } from './errors.ts'
+import type { Settings } from './settings.ts'
+
+/** The connections of one transport, and what went over them. */
+export interface Wire {
+  readonly client: Client
+  readonly settings: Settings
+  readonly tools: Tools
+  /** Topics. Creating one takes long, and a connection serves one request after the other. */
+  readonly admin: Admin
+  /** Offsets of consumer groups: never behind a pending join, a long poll or a topic being made. */
+  readonly clerk: Admin
+  readonly producer: Producer
+  readonly counts: Counts
+  /** Fetches only; it never joins. */
+  fetcher(group: string): Consumer
+  member(options: MemberOptions): Consumer
+  close(): Promise<void>
+}
+
+export interface Counts {
+  produces: number
+  commits: number
+  fetches: number
+}
+
+export interface MemberOptions {
+  readonly groupId: string
+  /** Awaited before every join: the last moment at which what is finished can be committed. */
+  readonly beforeJoin: () => Promise<void>
+  readonly assign: GroupPartitionsAssigner
+}
+
+const NOTHING = Buffer.alloc(0)
+const PRODUCE = 10_000
+const CONSUME = 30_000
+const REBALANCE = 20_000
+
+export const openWire = async (client: Client, settings: Settings, tools: Tools): Promise<Wire> => {
+  const common = {
+    clientId: 'reprieve',
+    bootstrapBrokers: [...settings.brokers],
+    connectTimeout: 5_000,
+    timeout: PRODUCE,
+    requestTimeout: PRODUCE,
+    ...(settings.tls && { tls: {} }),
+    ...(settings.sasl && { sasl: settings.sasl }),
+  }
+  const admin = new client.Admin({ ...common, retries: 2, retryDelay: 200 })
+  try {
+    // With few retries: a wrong password must not loop for ever, which it would in a consumer.
+    await admin.metadata({ topics: [] })
+  } catch (error) {
+    await admin.close().catch(() => {})
+    throw unavailable(settings.brokers, 'could not connect', error)
+  }
+  const clerk = new client.Admin({ ...common, retries: 2, retryDelay: 200 })
+  // Fewer than two retries would mean endless ones to the client.
+  const producer = new client.Producer({ ...common, idempotent: true, retries: 3, retryDelay: 200 })
+  return {
+    client,
+    settings,
+    tools,
+    admin,
+    clerk,
+    producer,
+    counts: { produces: 0, commits: 0, fetches: 0 },
+    fetcher: (groupId) =>
+      new client.Consumer({ ...common, groupId, retries: 0, requestTimeout: CONSUME, autocommit: false }),
+    member: ({ groupId, beforeJoin, assign }) =>
+      new client.Consumer({
+        ...common,
+        groupId,
+        protocolsMetadata: () => beforeJoin().then(() => NOTHING),
+        partitionAssigner: assign,
+        autocommit: false,
+        protocols: [{ name: 'roundrobin', version: 1 }],
+        sessionTimeout: settings.session,
+        heartbeatInterval: settings.heartbeat,
+        rebalanceTimeout: Math.max(REBALANCE, 2 * settings.session),
+        requestTimeout: CONSUME + 2 * settings.session,
+        retries: true,
+        retryDelay: 250,
+      }),
+    close: async () => {
+      await Promise.allSettled([producer.close(), clerk.close(), admin.close()])
+    },
+  }
+}

@@ -1,0 +1,155 @@
+import type { Parcel } from '../../core/parcel.ts'
+import type { Instant, Millis } from '../../core/time.ts'
+
+/** A parcel in a box. Whoever names its current token holds it; every change of hands makes a new one. */
+export interface Item {
+  parcel: Parcel
+  token: number
+  /** It was handed over before, and came back without having been settled. */
+  returned: boolean
+  /** While it is out: when its holder's time is over. */
+  leaseEnd: Instant
+  readonly placedAt: Instant
+}
+
+/**
+ * What waits for one subscription, or lies at one destination.
+ *
+ *   waiting  not yet due, by due time
+ *   ready    may be handed over, in order of arrival
+ *   out      handed over and unsettled, until its lease ends
+ *   lines    order by key: all parcels of a key, oldest first; only the first of a line is in one of the above
+ */
+export interface Box {
+  /** Rules of the latest who opened it; both may change with a new subscription. */
+  ordered: boolean
+  expire: Millis
+  put(parcel: Parcel, now: Instant): void
+  take(most: number, now: Instant, leaseEnd: Instant, except?: ReadonlySet<string>): readonly Item[]
+  /** Settled for good. */
+  remove(item: Item, now: Instant): void
+  /** Out, and back in: as another parcel, or as it was. */
+  again(item: Item, parcel: Parcel, now: Instant): void
+  giveBack(item: Item): void
+  extend(item: Item, leaseEnd: Instant): void
+  /** What could be taken, and what follows in line: it waits as well. */
+  waitingNow(now: Instant): readonly Item[]
+  /** When, with no one's doing, more may become ready. */
+  next(): Instant
+  readonly bell: Set<() => void>
+}
+
+export const openBox = (): Box => {
+  const waiting: Item[] = []
+  const ready = new Set<Item>()
+  const out = new Set<Item>()
+  const lines = new Map<string, Item[]>()
+  const bell = new Set<() => void>()
+  /** No lease ends before this; it may lie too early, never too late. */
+  let firstLeaseEnd = Number.POSITIVE_INFINITY
+
+  const ring = () => {
+    for (const wake of [...bell]) wake()
+  }
+  const lineOf = ({ parcel }: Item) => {
+    const key = parcel.event.extensions.orderkey
+    return key === undefined ? undefined : lines.get(key)
+  }
+
+  const place = (item: Item, now: Instant) => {
+    const { due } = item.parcel
+    if (due <= now) ready.add(item)
+    else {
+      const after = waiting.findLastIndex((other) => other.parcel.due <= due)
+      waiting.splice(after + 1, 0, item)
+    }
+    ring()
+  }
+
+  const giveBack = (item: Item) => {
+    item.token++
+    item.returned = true
+    out.delete(item)
+    ready.add(item)
+    ring()
+  }
+
+  const remove = (item: Item, now: Instant) => {
+    item.token++
+    out.delete(item)
+    ready.delete(item)
+    const line = lineOf(item)
+    if (line?.[0] === item) {
+      line.shift()
+      if (line[0]) place(line[0], now)
+      else lines.delete(item.parcel.event.extensions.orderkey!)
+    }
+    ring()
+  }
+
+  /** Brings in what is due and what its holder lost, and lets go what has lain here too long. */
+  const sweep = (now: Instant) => {
+    while (waiting[0] && waiting[0].parcel.due <= now) ready.add(waiting.shift()!)
+    if (firstLeaseEnd <= now) {
+      firstLeaseEnd = Number.POSITIVE_INFINITY
+      for (const item of out) {
+        if (item.leaseEnd <= now) giveBack(item)
+        else firstLeaseEnd = Math.min(firstLeaseEnd, item.leaseEnd)
+      }
+    }
+    if (box.expire === Number.POSITIVE_INFINITY) return
+    for (const item of ready) if (item.placedAt + box.expire <= now) remove(item, now)
+  }
+
+  const box: Box = {
+    ordered: false,
+    expire: Number.POSITIVE_INFINITY,
+    bell,
+    put: (parcel, now) => {
+      const item: Item = { parcel, token: 0, returned: false, leaseEnd: 0, placedAt: now }
+      const key = box.ordered ? parcel.event.extensions.orderkey : undefined
+      if (key === undefined) return place(item, now)
+      const line = lines.get(key)
+      if (line) line.push(item)
+      else {
+        lines.set(key, [item])
+        place(item, now)
+      }
+    },
+    take: (most, now, leaseEnd, except) => {
+      sweep(now)
+      const taken: Item[] = []
+      for (const item of ready) {
+        if (taken.length >= most) break
+        if (except?.has(item.parcel.event.type)) continue
+        ready.delete(item)
+        out.add(item)
+        item.token++
+        item.leaseEnd = leaseEnd
+        taken.push(item)
+      }
+      if (taken.length) firstLeaseEnd = Math.min(firstLeaseEnd, leaseEnd)
+      return taken
+    },
+    remove,
+    again: (item, parcel, now) => {
+      item.token++
+      item.returned = false
+      item.parcel = parcel
+      out.delete(item)
+      place(item, now)
+    },
+    giveBack,
+    extend: (item, leaseEnd) => {
+      item.leaseEnd = leaseEnd
+      firstLeaseEnd = Math.min(firstLeaseEnd, leaseEnd)
+    },
+    waitingNow: (now) => {
+      sweep(now)
+      const followers = [...lines.values()].flatMap((line) => line.slice(1))
+      return [...ready, ...followers.filter(({ parcel }) => parcel.due <= now)]
+    },
+    next: () => Math.min(waiting[0]?.parcel.due ?? Number.POSITIVE_INFINITY, firstLeaseEnd),
+  }
+  return box
+}

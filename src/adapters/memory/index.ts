@@ -1,0 +1,31 @@
+import type { Open } from '../../contracts/adapter.ts'
+import { ReprieveError } from '../../core/error.ts'
+import { boardOf } from './board.ts'
+import { ledgerOf } from './ledger.ts'
+import { lettersOf } from './letters.ts'
+import { openTransport } from './transport.ts'
+import { worldOf } from './world.ts'
+
+/** `memory:` is a world of its own; `memory:name` is the same one, as often as this process opens it. */
+export const open: Open = async (url, tools) => {
+  const name = /^memory:(?:\/\/)?(.*)$/.exec(url)?.[1]
+  if (name === undefined) {
+    throw new ReprieveError('bad_url', `'${url.split(':')[0]}:' is no memory URL`, {
+      fix: 'write memory: or memory:<name>',
+    })
+  }
+  const world = worldOf(name)
+  const { now } = tools.clock
+  const transport = openTransport(world, tools)
+  return {
+    transport,
+    store: {
+      name: 'memory',
+      ledger: ledgerOf(world.rows, now),
+      board: boardOf(world, now),
+      letters: lettersOf(world.letters),
+      companion: transport,
+      close: async () => undefined,
+    },
+  }
+}

@@ -1,0 +1,121 @@
+import type { Tools } from '../../contracts/tools.ts'
+import type { Delivery, Inlet, Settled, Settlement, Subscription } from '../../contracts/transport.ts'
+import { endingOf } from '../../core/ledger.ts'
+import { letterEvent, receiptEvent } from '../../core/letter.ts'
+import type { Box, Item } from './box.ts'
+import { copyOf } from './copy.ts'
+import { sendTo, type World } from './world.ts'
+
+/** What an inlet knows of a delivery that is out. */
+interface Out {
+  readonly item: Item
+  readonly token: number
+}
+
+export type Terms = Pick<Subscription, 'lease' | 'window' | 'ledgerKey'>
+
+export const openInlet = (world: World, box: Box, terms: Terms, { clock }: Tools): Inlet => {
+  const held = new Map<Delivery, Out>()
+  let closed = false
+
+  const isOurs = ({ item, token }: Out): boolean => item.token === token
+
+  /** Deliveries that others took over in the meantime no longer fill the window. */
+  const room = (): number => {
+    if (held.size >= terms.window) {
+      for (const [delivery, out] of held) if (!isOurs(out)) held.delete(delivery)
+    }
+    return terms.window - held.size
+  }
+
+  const handOver = (item: Item): Delivery => {
+    const { parcel, returned, leaseEnd } = item
+    const key = terms.ledgerKey?.(parcel, returned)
+    const claim = key && world.rows.claim(key, clock.now(), leaseEnd)
+    const delivery: Delivery = { parcel, redelivered: returned, ...(claim && { claim }) }
+    held.set(delivery, { item, token: item.token })
+    return delivery
+  }
+
+  const receive: Inlet['receive'] = async (max, signal, except) => {
+    while (!closed && !signal.aborted) {
+      const now = clock.now()
+      const taken = box.take(Math.min(max, room()), now, now + terms.lease, except)
+      if (taken.length) return taken.map(handOver)
+      await change(signal)
+    }
+    return []
+  }
+
+  /** Something happened to the box, or becomes due, or nobody wants to wait any more. */
+  const change = (signal: AbortSignal): Promise<void> =>
+    new Promise((resolve) => {
+      const rest = new AbortController()
+      const end = () => {
+        box.bell.delete(end)
+        signal.removeEventListener('abort', end)
+        rest.abort()
+        resolve()
+      }
+      box.bell.add(end)
+      signal.addEventListener('abort', end, { once: true })
+      const next = box.next()
+      if (Number.isFinite(next)) void clock.sleep(next - clock.now(), rest.signal).then(end)
+    })
+
+  const settleOne = (settlement: Settlement): Settled => {
+    const { delivery } = settlement
+    const out = held.get(delivery)
+    held.delete(delivery)
+    if (!out || !isOurs(out)) return 'lost'
+    const now = clock.now()
+    const { claim } = delivery
+    if (claim?.is === 'fresh') {
+      const as = endingOf(settlement, delivery.parcel.trail)
+      // A newer attempt took the claim over: only giving back changes nothing, so only that may go on.
+      if (!world.rows.finish({ held: claim.held, as }, now) && settlement.do !== 'give back') return 'lost'
+    }
+    switch (settlement.do) {
+      case 'give back':
+        box.giveBack(out.item)
+        break
+      case 'later':
+        box.again(out.item, copyOf(settlement.parcel), now)
+        break
+      case 'bury':
+        sendTo(world, settlement.to, letterEvent(settlement.letter), now)
+        box.remove(out.item, now)
+        break
+      case 'ack':
+        if (settlement.receipt) sendTo(world, settlement.receipt.to, receiptEvent(settlement.receipt), now)
+        box.remove(out.item, now)
+    }
+    return 'done'
+  }
+
+  return {
+    receive,
+    settle: async (batch) => batch.map(settleOne),
+    extend: async (deliveries, until) => {
+      for (const delivery of deliveries) {
+        const out = held.get(delivery)
+        if (!out || !isOurs(out)) continue
+        box.extend(out.item, until)
+        if (delivery.claim?.is === 'fresh') world.rows.renew(delivery.claim.held, until)
+      }
+    },
+    lag: async () => {
+      const waiting = box.waitingNow(clock.now())
+      const oldest = waiting.reduce(
+        (least, { parcel }) => Math.min(least, parcel.due),
+        Number.POSITIVE_INFINITY,
+      )
+      return waiting.length ? { waiting: waiting.length, oldest } : { waiting: 0 }
+    },
+    close: async () => {
+      closed = true
+      for (const delivery of [...held.keys()]) settleOne({ do: 'give back', delivery })
+      for (const wake of [...box.bell]) wake()
+    },
+  }
+}

@@ -1,0 +1,134 @@
+import { ReprieveError } from '../../core/error.ts'
+
+/**
+ * The few members of amqplib that are used here. It is an optional peer: nobody who doesn't open an `amqp://`
+ * URL needs it, and none of its types leave this folder.
+ */
+export interface Client {
+  connect(server: Server, socket: SocketOptions): Promise<Connection>
+}
+
+export interface Server {
+  readonly protocol: 'amqp' | 'amqps'
+  readonly hostname: string
+  readonly port: number
+  readonly username?: string
+  readonly password?: string
+  /** Still percent-encoded: the client decodes it. */
+  readonly vhost?: string
+  /** Seconds. */
+  readonly heartbeat: number
+}
+
+interface SocketOptions {
+  readonly noDelay: boolean
+  readonly keepAlive: boolean
+  readonly timeout: number
+  readonly clientProperties: Readonly<Record<string, string>>
+}
+
+export interface Connection {
+  createChannel(): Promise<Channel>
+  createConfirmChannel(): Promise<ConfirmChannel>
+  close(): Promise<void>
+  on(event: 'close', listener: (reason?: Error) => void): unknown
+  on(event: 'error', listener: (error: Error) => void): unknown
+  on(event: 'blocked', listener: (reason: string) => void): unknown
+  on(event: 'unblocked', listener: () => void): unknown
+}
+
+export interface Channel {
+  assertExchange(name: string, type: string, options: { durable: boolean }): Promise<unknown>
+  assertQueue(name: string, options: QueueOptions): Promise<QueueState>
+  checkQueue(name: string): Promise<QueueState>
+  bindQueue(queue: string, exchange: string, key: string): Promise<unknown>
+  prefetch(count: number): Promise<unknown>
+  consume(queue: string, take: (message: Message | null) => void): Promise<{ consumerTag: string }>
+  cancel(consumerTag: string): Promise<unknown>
+  ack(message: Tagged, upTo: boolean): void
+  nack(message: Tagged, upTo: boolean, requeue: boolean): void
+  nackAll(requeue: boolean): void
+  close(): Promise<void>
+  on(event: 'close' | 'drain', listener: () => void): unknown
+  on(event: 'error', listener: (error: Error) => void): unknown
+  on(event: 'return', listener: (message: Message) => void): unknown
+}
+
+export interface ConfirmChannel extends Channel {
+  publish(
+    exchange: string,
+    key: string,
+    body: Buffer,
+    options: PublishOptions,
+    confirmed: (error: Error | null) => void,
+  ): boolean
+}
+
+export interface QueueOptions {
+  readonly durable: boolean
+  readonly arguments: Readonly<Record<string, string | number>>
+}
+
+interface QueueState {
+  readonly messageCount: number
+}
+
+interface Tagged {
+  readonly fields: { readonly deliveryTag: number }
+}
+
+export interface PublishOptions {
+  readonly mandatory: true
+  readonly persistent: true
+  readonly contentType?: string
+  readonly messageId?: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+export interface Message {
+  readonly content: Buffer
+  readonly fields: {
+    readonly deliveryTag: number
+    readonly redelivered: boolean
+    readonly exchange: string
+    readonly routingKey: string
+  }
+  readonly properties: Properties
+}
+
+export interface Properties {
+  readonly contentType?: string
+  readonly headers?: Readonly<Record<string, unknown>>
+  readonly messageId?: string
+  readonly correlationId?: string
+  /** Seconds since the epoch. */
+  readonly timestamp?: number
+  readonly type?: string
+  readonly appId?: string
+}
+
+/** What the client throws when the server closes a channel or connection. */
+export const replyCode = (error: unknown): number | undefined => {
+  const { code } = error as { code?: unknown }
+  return typeof code === 'number' ? code : undefined
+}
+
+/** Closing what the other side has closed already is no mistake. */
+export const closeQuietly = async (what: { close(): Promise<void> }): Promise<void> => {
+  try {
+    await what.close()
+  } catch {
+    // closed already
+  }
+}
+
+export const loadClient = async (load: () => Promise<unknown> = () => import('amqplib')): Promise<Client> => {
+  try {
+    return (await load()) as Client
+  } catch (cause) {
+    throw new ReprieveError('client_missing', 'RabbitMQ needs the package amqplib, which is not installed', {
+      fix: 'npm install amqplib@2',
+      cause,
+    })
+  }
+}

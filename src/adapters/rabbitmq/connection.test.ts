@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import {
+  deskAt,
+  hasty,
+  idsOf,
+  makeEvent,
+  makeEvents,
+  take,
+  takeOne,
+  uniqueName,
+} from '../../../test/rabbitmq/desk.ts'
+import { openProxy, type Proxy } from '../../../test/rabbitmq/proxy.ts'
+import { describeWith } from '../../../test/services/urls.ts'
+
+const PASSWORD = 'guest-and-nobody-else'
+
+describeWith('amqp', 'the connection to RabbitMQ', (url) => {
+  const desk = deskAt(url)
+  let proxy: Proxy
+
+  beforeAll(async () => {
+    proxy = await openProxy(url)
+  })
+  afterAll(() => proxy.close())
+
+  const troubles = () => desk.facts.filter((fact) => fact.is === 'trouble')
+
+  it('cut, it is made again: the inlet goes on and what was out comes again', async () => {
+    const to = desk.subscription()
+    const transport = await desk.transport(proxy.url)
+    const inlet = await transport.subscribe(to)
+    await transport.publish(to.topic, makeEvents(3))
+    const before = await take(inlet, 3)
+    const seen = troubles().length
+    proxy.cut()
+    const again = await take(inlet, 3)
+    expect(idsOf(again)).toEqual(idsOf(before))
+    expect(again.every(({ redelivered }) => redelivered)).toBe(true)
+    // tags of the old channel are void: nothing of them may touch the new one
+    expect(await inlet.settle(before.map((delivery) => ({ do: 'ack', delivery })))).toEqual([
+      'lost',
+      'lost',
+      'lost',
+    ])
+    expect(await inlet.settle(again.map((delivery) => ({ do: 'ack', delivery })))).toEqual([
+      'done',
+      'done',
+      'done',
+    ])
+    await transport.publish(to.topic, [makeEvent({ id: 'after' })])
+    expect((await takeOne(inlet)).parcel.event.id).toBe('after')
+    expect(troubles().slice(seen)).toContainEqual(
+      expect.objectContaining({
+        where: `rabbitmq inlet ${to.service}.${to.topic}`,
+        retryIn: expect.any(Number),
+      }),
+    )
+  })
+
+  it('cut in the middle of a settlement, the answer is lost or an error, and the event is not', async () => {
+    const to = desk.subscription()
+    const transport = await desk.transport(proxy.url)
+    const inlet = await transport.subscribe(to)
+    await transport.publish(to.topic, [makeEvent()])
+    const delivery = await takeOne(inlet)
+    const settling = inlet.settle([{ do: 'later', delivery, parcel: delivery.parcel }])
+    proxy.cut()
+    const [answer] = await settling
+    expect(answer === 'lost' || answer instanceof Error).toBe(true)
+    expect((await takeOne(inlet)).parcel.event.id).toBe(delivery.parcel.event.id)
+  })
+
+  it('the deletion of its queue does not end an inlet', async () => {
+    const to = desk.subscription()
+    const transport = await desk.transport()
+    const inlet = await transport.subscribe(to)
+    await (await desk.channel()).deleteQueue(`${to.service}.${to.topic}`)
+    await expect.poll(() => transport.publish(to.topic, [makeEvent()]).catch(() => 'unheard')).toBeUndefined()
+    expect(await takeOne(inlet)).toBeDefined()
+  })
+
+  it('in an outage publishing is refused after a while, settling answers, and all works again after it', async () => {
+    const to = desk.subscription()
+    const transport = await desk.transport(proxy.url, hasty(20))
+    const inlet = await transport.subscribe(to)
+    await transport.publish(to.topic, makeEvents(2))
+    const [one, two] = await take(inlet, 2)
+    proxy.refuse()
+    proxy.cut()
+    const refused = transport.publish(to.topic, [makeEvent()])
+    const settled = inlet.settle([{ do: 'later', delivery: one!, parcel: one!.parcel }])
+    await expect(refused).rejects.toMatchObject({ code: 'unavailable' })
+    expect(await settled).toEqual(['lost'])
+    expect(await inlet.settle([{ do: 'ack', delivery: two! }])).toEqual(['lost'])
+    proxy.admit()
+    await transport.publish(to.topic, [makeEvent({ id: 'after' })])
+    expect(idsOf(await take(inlet, 3))).toEqual([one!.parcel.event.id, two!.parcel.event.id, 'after'].sort())
+  })
+
+  it('a broker that answers nothing keeps nobody waiting for ever', async () => {
+    const to = desk.subscription()
+    const transport = await desk.transport(proxy.url, hasty(20))
+    const inlet = await transport.subscribe(to)
+    await transport.publish(to.topic, [makeEvent()])
+    proxy.freeze()
+    await expect(transport.publish(to.topic, [makeEvent()])).rejects.toThrow(/no confirm within 10000 ms/)
+    await expect(inlet.lag()).rejects.toThrow(/no answer within 10000 ms/)
+    await expect(desk.transport(proxy.url, hasty(20))).rejects.toThrow(/no answer within 10000 ms/)
+    await transport.close()
+    proxy.admit()
+    proxy.cut()
+  })
+
+  it.each([
+    ['nothing listens there', { port: '1' }, /nothing listens at 127.0.0.1 port 1 \(ECONNREFUSED\)/],
+    [
+      'the user is refused',
+      { username: 'nobody', password: PASSWORD },
+      /user 'nobody' was refused \(ACCESS_REFUSED\)/,
+    ],
+    ['the virtual host is refused', { pathname: '/none' }, /virtual host 'none' was refused/],
+    ['the host is not known', { hostname: 'nowhere.invalid' }, /host 'nowhere.invalid' is not known/],
+  ])('at the start %s: it says so, and no password', async (_, wrong, says) => {
+    const at = new URL(url)
+    at.password = PASSWORD
+    if (!('username' in wrong)) at.password = new URL(url).password
+    Object.assign(at, wrong)
+    const refused = desk.transport(at.href)
+    await expect(refused).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(refused).rejects.toThrow(says)
+    await expect(refused).rejects.not.toThrow(new RegExp(`${PASSWORD}|guest:guest`))
+  })
+
+  it('no fact ever holds the credentials', () => {
+    const told = JSON.stringify(
+      desk.facts.map((fact) => ({ ...fact, said: String('error' in fact && fact.error) })),
+    )
+    expect(told).not.toContain('guest')
+    expect(desk.facts.length).toBeGreaterThan(0)
+  })
+
+  it('closed, it says so', async () => {
+    const transport = await desk.transport()
+    await transport.close()
+    await transport.close()
+    await expect(transport.publish(uniqueName('any'), [makeEvent()])).rejects.toMatchObject({
+      code: 'closed',
+    })
+    await expect(transport.subscribe(desk.subscription())).rejects.toMatchObject({ code: 'closed' })
+  })
+})

@@ -1,0 +1,142 @@
+import type { Open, Opened } from '../../contracts/adapter.ts'
+import type { Tools } from '../../contracts/tools.ts'
+import type { Address, Can, Inlet, Transport } from '../../contracts/transport.ts'
+import { ReprieveError } from '../../core/error.ts'
+import { type Client, loadClient } from './client.ts'
+import { type Counts, freshCounts } from './counts.ts'
+import { type Door, openInlet } from './inlet.ts'
+import { closedError, openLink } from './link.ts'
+import { checkTopic, exchangeOfDead, LONGEST_WAIT, queueOf, tierFor } from './names.ts'
+import { type Fate, openOutlet } from './outlet.ts'
+import { readUrl, type Settings } from './settings.ts'
+import { parcelTo } from './settlements.ts'
+import { declareDestination, declareSubscription, waitingIn } from './topology.ts'
+import { checkCarried, writeEvent } from './write.ts'
+
+/** What a tier's expiry and the way home through the broker may take, on a machine that is busy. */
+const WAY_HOME = 250
+/** How many letters an office has out at once. */
+const COLLECTING = 250
+
+const can: Can = {
+  later: LONGEST_WAIT,
+  late: (ms) => (ms <= 0 ? WAY_HOME : Math.max(0, tierFor(ms) - ms) + WAY_HOME),
+  order: 'none',
+  lease: false,
+  except: false,
+  claims: false,
+  patterns: true,
+  unheard: 'refused',
+}
+
+export const open: Open = async (url, tools): Promise<Opened> => {
+  const settings = readUrl(url)
+  return { transport: await openTransport(await loadClient(), settings, tools) }
+}
+
+/** Two connections: where the broker holds up a publisher, consumers must still be able to acknowledge. */
+export const openTransport = async (
+  client: Client,
+  settings: Settings,
+  tools: Tools,
+): Promise<Transport & { readonly counts: Counts }> => {
+  const { clock, journal } = tools
+  const { place, exchange } = settings
+  const counts = freshCounts()
+  const out = openLink(client, settings, tools, (error) =>
+    journal({ is: 'trouble', at: clock.now(), where: 'rabbitmq publisher', error }),
+  )
+  const into = openLink(client, settings, tools)
+  const outlet = openOutlet(out, exchange, tools, counts)
+  const inlets = new Set<Inlet>()
+  let closed = false
+
+  await out.connection()
+
+  const openDoor = async (door: Door): Promise<Inlet> => {
+    if (closed) throw closedError(place)
+    const inlet = await openInlet(door, into, outlet, tools, counts)
+    if (closed) {
+      await inlet.close()
+      throw closedError(place)
+    }
+    inlets.add(inlet)
+    return {
+      ...inlet,
+      close: () => {
+        inlets.delete(inlet)
+        return inlet.close()
+      },
+    }
+  }
+
+  return {
+    name: 'rabbitmq',
+    can,
+    counts,
+    publish: async (topic, events) => {
+      checkTopic(topic)
+      for (const event of events) checkCarried(event)
+      const to = { exchange, key: topic }
+      const fates = await outlet.send(events.map((event) => writeEvent(event, to)))
+      raise(fates, () => unheard(topic, place))
+    },
+    subscribe: async (to) => {
+      const queue = queueOf(to)
+      return openDoor({
+        queue,
+        topic: to.topic,
+        window: to.window,
+        burial: exchangeOfDead(queue),
+        declare: declareSubscription(to, exchange, settings.queue),
+      })
+    },
+    collect: async (destination) =>
+      openDoor({
+        queue: destination.name,
+        topic: destination.name,
+        window: COLLECTING,
+        burial: '',
+        declare: declareDestination(destination),
+      }),
+    forward: async (to, parcels) => {
+      const queue = queueOf(to)
+      const now = clock.now()
+      const items = parcels.map((parcel) => parcelTo(queue, parcel, now))
+      // a tier takes it whether or not there is a home to come back to
+      if (items.some(({ tier }) => tier !== undefined)) {
+        await waitingIn(queue, await out.patiently(), clock, place).catch((error: Error) => {
+          throw isMissing(error) ? unknownSubscription(to, queue, place) : error
+        })
+      }
+      raise(await outlet.send(items), () => unknownSubscription(to, queue, place))
+    },
+    close: async () => {
+      closed = true
+      await Promise.all([...inlets].map((inlet) => inlet.close()))
+      await outlet.close()
+      await Promise.all([out.close(), into.close()])
+    },
+  }
+}
+
+const raise = (fates: readonly Fate[], unroutable: () => Error): void => {
+  for (const fate of fates) {
+    if (fate === 'unroutable') throw unroutable()
+    if (fate !== 'kept') throw fate
+  }
+}
+
+const isMissing = (error: Error): boolean => (error.cause as { code?: unknown } | undefined)?.code === 404
+
+const unheard = (topic: string, place: string): ReprieveError =>
+  new ReprieveError('unheard', `nobody is subscribed to the topic '${topic}' on RabbitMQ at ${place}`, {
+    fix: `start a service with a handler for it once (its queue stays), or mend the topic's name`,
+  })
+
+const unknownSubscription = (to: Address, queue: string, place: string): ReprieveError =>
+  new ReprieveError(
+    'unknown_subscription',
+    `the service '${to.service}' has no subscription to '${to.topic}': there is no queue '${queue}' on RabbitMQ at ${place}`,
+    { fix: 'start that service once, which creates its queue, or mend its name' },
+  )

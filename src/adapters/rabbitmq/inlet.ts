@@ -1,0 +1,203 @@
+import type { Tools } from '../../contracts/tools.ts'
+import type { Delivery, Inlet, Settled, Settlement } from '../../contracts/transport.ts'
+import { ReprieveError } from '../../core/error.ts'
+import type { Counts } from './counts.ts'
+import type { Link } from './link.ts'
+import type { Fate, Outlet } from './outlet.ts'
+import { backoff } from './patience.ts'
+import { type From, readMessage } from './read.ts'
+import { beginSession, type Session } from './session.ts'
+import { copyOf, type Home } from './settlements.ts'
+import { type Declare, declareOn, waitingIn } from './topology.ts'
+import type { Outgoing } from './write.ts'
+
+export interface Door extends From, Home {
+  readonly window: number
+  readonly declare: Declare
+}
+
+const LONGEST_BACKOFF = 30_000
+/** The most that the protocol's prefetch can say. */
+const LARGEST_WINDOW = 65_535
+
+export const openInlet = async (
+  door: Door,
+  link: Link,
+  outlet: Outlet,
+  tools: Tools,
+  counts: Counts,
+): Promise<Inlet> => {
+  const { clock, dice, journal } = tools
+  const { queue } = door
+  const { place } = link
+  const stop = new AbortController()
+  const waiters = new Set<() => void>()
+  /** Settlements under way: closing waits for them. */
+  const underWay = new Set<Promise<unknown>>()
+
+  const wake = (): void => {
+    for (const waiter of waiters) waiter()
+  }
+
+  const begin = async (): Promise<Session> => {
+    const connection = await link.connection()
+    await declareOn(connection, clock, place, door.declare)
+    const window = Math.max(1, Math.min(door.window, LARGEST_WINDOW))
+    return beginSession(connection, { queue, window, place, arrived: wake }, clock, counts)
+  }
+
+  let session = await begin()
+
+  /** A lost channel or connection does not end the inlet: it begins again until it is closed. */
+  const keepGoing = async (): Promise<void> => {
+    for (let failures = 0, trouble = await session.over; !stop.signal.aborted; failures++) {
+      const retryIn = Math.round(backoff(failures, LONGEST_BACKOFF, dice))
+      journal({ is: 'trouble', at: clock.now(), where: `rabbitmq inlet ${queue}`, error: trouble, retryIn })
+      await clock.sleep(retryIn, stop.signal)
+      if (stop.signal.aborted) return
+      try {
+        session = await begin()
+        if (stop.signal.aborted) return await session.close()
+        failures = -1
+        trouble = await session.over
+      } catch (error) {
+        trouble = error as Error
+      }
+    }
+  }
+  const going = keepGoing()
+
+  const arrival = (signal: AbortSignal): Promise<void> =>
+    new Promise((resolve) => {
+      const end = () => {
+        waiters.delete(end)
+        signal.removeEventListener('abort', end)
+        resolve()
+      }
+      waiters.add(end)
+      signal.addEventListener('abort', end, { once: true })
+    })
+
+  const take = (max: number): Delivery[] => {
+    const now = clock.now()
+    const deliveries: Delivery[] = []
+    const early: Delivery[] = []
+    if (session.ended()) return deliveries
+    for (const message of session.waiting.splice(0, max)) {
+      const delivery = readMessage(message, door, now)
+      session.out.set(delivery, message.fields.deliveryTag)
+      if (delivery.parcel.due > now) early.push(delivery)
+      else deliveries.push(delivery)
+    }
+    if (early.length > 0) void sendBack(early)
+    return deliveries
+  }
+
+  /** Home before its time: a clock differs, or the wait is longer than the longest tier. It waits again. */
+  const sendBack = async (early: readonly Delivery[]): Promise<void> => {
+    const answers = await settle(
+      early.map((delivery) => ({ delivery, do: 'later', parcel: delivery.parcel })),
+    )
+    const failed = early.filter((_, i) => answers[i] instanceof Error)
+    if (failed.length === 0) return
+    await clock.sleep(backoff(3, LONGEST_BACKOFF, dice), stop.signal)
+    await settle(failed.map((delivery) => ({ delivery, do: 'give back' })))
+  }
+
+  const settle = (batch: readonly Settlement[]): Promise<readonly Settled[]> => {
+    const work = settleNow(session, batch)
+    underWay.add(work)
+    return work.finally(() => underWay.delete(work))
+  }
+
+  /** New homes first, all of them at once; then the old ones are given up. */
+  const settleNow = async (mine: Session, batch: readonly Settlement[]): Promise<readonly Settled[]> => {
+    const answers: Settled[] = new Array(batch.length).fill('done')
+    const held: (number | undefined)[] = new Array(batch.length)
+    const copies: Outgoing[] = []
+    const owners: number[] = []
+    const now = clock.now()
+    batch.forEach((settlement, i) => {
+      const { delivery } = settlement
+      held[i] = mine.ended() ? undefined : mine.out.get(delivery)
+      if (held[i] === undefined) {
+        answers[i] = 'lost'
+        return
+      }
+      mine.out.delete(delivery)
+      const copy = copyOf(settlement, door, now)
+      if (!copy) return
+      copies.push(copy)
+      owners.push(i)
+    })
+    if (copies.length > 0) {
+      const fates = await outlet.send(copies)
+      fates.forEach((fate, n) => {
+        const i = owners[n]!
+        if (fate === 'kept') return
+        answers[i] = failure(fate, copies[n]!)
+        mine.out.set(batch[i]!.delivery, held[i]!) // still ours: it may be settled again
+      })
+    }
+    giveUp(mine, batch, held, answers)
+    return answers
+  }
+
+  const giveUp = (
+    mine: Session,
+    batch: readonly Settlement[],
+    held: readonly (number | undefined)[],
+    answers: Settled[],
+  ): void => {
+    const acked: number[] = []
+    const returned: number[] = []
+    for (let i = 0; i < batch.length; i++) {
+      if (answers[i] !== 'done') continue
+      if (mine.ended()) answers[i] = 'lost'
+      else (batch[i]!.do === 'give back' ? returned : acked).push(held[i]!)
+    }
+    // returns first: an acknowledgement may stand for all before it
+    if (returned.length > 0) mine.giveBack(returned)
+    if (acked.length > 0) mine.acknowledge(acked)
+  }
+
+  const failure = (fate: Exclude<Fate, 'kept'>, { exchange, key }: Outgoing): Error =>
+    fate instanceof Error
+      ? fate
+      : new ReprieveError(
+          'topology_differs',
+          `RabbitMQ at ${place}: no queue takes '${key}' from '${exchange}'`,
+          {
+            fix: `restart the service, which declares '${key}' where the rules name it as a destination`,
+          },
+        )
+
+  return {
+    receive: async (max, signal) => {
+      if (stop.signal.aborted) {
+        throw new ReprieveError('closed', `the inlet of '${queue}' is closed`)
+      }
+      while (!signal.aborted && !stop.signal.aborted) {
+        const deliveries = take(max)
+        if (deliveries.length > 0) return deliveries
+        await arrival(signal)
+      }
+      return []
+    },
+    settle,
+    extend: async () => {}, // there are no leases
+    lag: async () => {
+      const connection = await link.connection()
+      const waiting = await waitingIn(queue, connection, clock, place)
+      return { waiting: waiting + session.waiting.length }
+    },
+    close: async () => {
+      if (stop.signal.aborted) return going
+      stop.abort()
+      wake()
+      while (underWay.size > 0) await Promise.allSettled(underWay)
+      await session.close()
+      await going
+    },
+  }
+}

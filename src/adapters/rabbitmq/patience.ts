@@ -1,0 +1,42 @@
+import type { Clock, Dice } from '../../contracts/tools.ts'
+import type { Millis } from '../../core/time.ts'
+
+/** How long the broker may take to answer anything: connect, declare, confirm. */
+export const PATIENCE: Millis = 10_000
+
+/** Given as reason of an abort: without one a DOMException with its stack is made each time. */
+export const OVER = 'over'
+
+/** The work's own result, or `late()` thrown where it takes longer than `ms`. */
+export const within = async <T>(
+  clock: Clock,
+  ms: Millis,
+  work: Promise<T>,
+  late: () => Error,
+): Promise<T> => {
+  const done = new AbortController()
+  const alarm = clock.sleep(ms, done.signal).then(() => {
+    throw late()
+  })
+  try {
+    return await Promise.race([work, alarm])
+  } finally {
+    done.abort(OVER)
+  }
+}
+
+/** Waits for the work to end in whatever way, but no longer than for a good-bye. */
+export const parting = async (clock: Clock, work: Promise<unknown>): Promise<void> => {
+  const done = new AbortController()
+  const ended = work.then(
+    () => done.abort(OVER),
+    () => done.abort(OVER),
+  )
+  await Promise.race([ended, clock.sleep(PATIENCE / 5, done.signal)])
+}
+
+const SHORTEST: Millis = 100
+
+/** The wait before the next try to reconnect: doubling, with half of it left to chance. */
+export const backoff = (failures: number, longest: Millis, dice: Dice): Millis =>
+  Math.min(longest, SHORTEST * 2 ** Math.min(failures, 20)) * (0.5 + dice.next() / 2)

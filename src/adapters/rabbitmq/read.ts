@@ -1,0 +1,108 @@
+import { createHash } from 'node:crypto'
+import type { Delivery } from '../../contracts/transport.ts'
+import { fromMessage, type Message as Wire } from '../../core/cloudevents.ts'
+import type { Event } from '../../core/event.ts'
+import { freshParcel } from '../../core/parcel.ts'
+import type { Instant } from '../../core/time.ts'
+import { decodeTrail } from '../../core/trail.ts'
+import type { Message, Properties } from './client.ts'
+import {
+  BROKEN,
+  DATA,
+  DUE,
+  EMPTY,
+  isBinary,
+  isStructured,
+  PREFIXES,
+  TRAIL,
+  TYPE,
+  textHeaders,
+  timeOf,
+} from './headers.ts'
+
+/** Where a message was taken from. */
+export interface From {
+  readonly queue: string
+  readonly topic: string
+}
+
+/** Any message becomes a delivery: what can't be read as an event is one too, and says so. */
+export const readMessage = (message: Message, from: From, now: Instant): Delivery => {
+  const { content, fields, properties } = message
+  const raw = properties.headers ?? {}
+  const { headers, escaped } = textHeaders(raw)
+  const contentType = (raw[TYPE] as string | undefined) ?? properties.contentType
+  const wire: Wire = {
+    headers,
+    body: content.length === 0 && raw[DATA] !== EMPTY ? null : content,
+    ...(contentType !== undefined && { contentType }),
+  }
+  const { event, broken } = readEvent(wire, message, from, raw[TYPE] !== undefined)
+  const whole = escaped ? { ...event, headers: { ...event.headers, ...escaped } } : event
+  const due = Number(raw[DUE])
+  const why = broken ?? (raw[BROKEN] as string | undefined)
+  return {
+    parcel:
+      raw[TRAIL] === undefined
+        ? freshParcel(whole, now)
+        : { event: whole, trail: decodeTrail(String(raw[TRAIL])), due: due > 0 ? due : now },
+    redelivered: fields.redelivered || Number(raw['x-delivery-count'] ?? 0) > 0,
+    ...(why !== undefined && { broken: why }),
+  }
+}
+
+const readEvent = (
+  wire: Wire,
+  message: Message,
+  from: From,
+  binary: boolean,
+): { event: Event; broken?: string } => {
+  const ce = isBinary(wire.headers)
+  if (binary && ce) {
+    // the type of the data only looks like that of a structured message
+    const { contentType, ...untyped } = wire
+    const read = fromMessage(untyped, PREFIXES, NOBODY)
+    if (read.broken === undefined) return { event: { ...read.event, datacontenttype: contentType! } }
+  }
+  const claims = ce || isStructured(wire.contentType)
+  // a foreign id is a hash of the whole message: made only where it is needed
+  const read = fromMessage(wire, PREFIXES, claims ? NOBODY : foreign(wire, message, from))
+  if (read.broken !== undefined) return { event: standIn(wire, message, from), broken: read.broken }
+  return { event: claims ? read.event : withProperties(read.event, message.properties) }
+}
+
+const NOBODY = { id: '', source: '', type: '' }
+
+const foreign = (wire: Wire, { content, fields, properties }: Message, from: From) => ({
+  id: properties.messageId || derivedId(content, fields.routingKey, wire.headers, properties),
+  source: `rabbitmq/${fields.exchange || from.queue}`,
+  // what was sent straight to the queue bears the queue's name
+  type: fields.exchange === '' && fields.routingKey === from.queue ? from.topic : fields.routingKey,
+})
+
+/** The same message has the same id each time it is delivered. */
+const derivedId = (
+  content: Buffer,
+  key: string,
+  headers: Readonly<Record<string, string>>,
+  { contentType, correlationId, timestamp, type, appId }: Properties,
+): string => {
+  const about = [key, headers, contentType, correlationId, timestamp, type, appId]
+  return createHash('sha256').update(JSON.stringify(about)).update(content).digest('hex').slice(0, 32)
+}
+
+/** A record that claims to be CloudEvents and is not: its bytes, under an id that stays. */
+const standIn = (wire: Wire, message: Message, from: From): Event => ({
+  ...foreign(wire, message, from),
+  ...(wire.contentType !== undefined && { datacontenttype: wire.contentType }),
+  extensions: {},
+  headers: wire.headers,
+  data: message.content,
+})
+
+/** What a foreign producer said in AMQP's own properties. */
+const withProperties = (event: Event, { correlationId, timestamp }: Properties): Event => ({
+  ...event,
+  ...(typeof timestamp === 'number' && { time: timeOf(timestamp) }),
+  extensions: correlationId ? { correlationid: correlationId } : {},
+})

@@ -1,0 +1,98 @@
+import type { Clock } from '../../contracts/tools.ts'
+import type { Delivery } from '../../contracts/transport.ts'
+import { type Connection, closeQuietly, type Message } from './client.ts'
+import type { Counts } from './counts.ts'
+import { unavailable } from './link.ts'
+import { PATIENCE, parting, within } from './patience.ts'
+import { freshTags } from './tags.ts'
+
+/** One channel's life as a consumer. When it ends its tags are void, and with them all that was handed over. */
+export interface Session {
+  /** Arrived and not yet handed over. */
+  readonly waiting: Message[]
+  /** Handed over and not yet settled, with their tags. */
+  readonly out: Map<Delivery, number>
+  /** Resolves with the reason when it is over. */
+  readonly over: Promise<Error>
+  ended(): boolean
+  acknowledge(tags: readonly number[]): void
+  giveBack(tags: readonly number[]): void
+  close(): Promise<void>
+}
+
+interface Consumer {
+  readonly queue: string
+  readonly window: number
+  readonly place: string
+  readonly arrived: () => void
+}
+
+export const beginSession = async (
+  connection: Connection,
+  { queue, window, place, arrived }: Consumer,
+  clock: Clock,
+  counts: Counts,
+): Promise<Session> => {
+  const late = () => unavailable(place, `no answer within ${PATIENCE} ms when consuming '${queue}'`)
+  const channel = await within(clock, PATIENCE, connection.createChannel(), late)
+  const waiting: Message[] = []
+  const tags = freshTags()
+  const { promise: over, resolve } = Promise.withResolvers<Error>()
+  let ended = false
+  let consumer = ''
+  const end = (why: string, cause?: Error): void => {
+    ended = true
+    resolve(unavailable(place, `the consumer of '${queue}' ended: ${why}`, cause))
+  }
+  channel.on('error', (error) => end('the channel was closed', error))
+  channel.on('close', () => end('the channel or its connection was closed'))
+
+  const start = async (): Promise<void> => {
+    await channel.prefetch(window)
+    const { consumerTag } = await channel.consume(queue, (message) => {
+      if (message) {
+        waiting.push(message)
+        return arrived()
+      }
+      end('the queue was deleted')
+      void closeQuietly(channel)
+    })
+    consumer = consumerTag
+  }
+  try {
+    await within(clock, PATIENCE, start(), late)
+  } catch (error) {
+    void closeQuietly(channel)
+    throw unavailable(place, `can't consume '${queue}'`, error)
+  }
+
+  return {
+    waiting,
+    out: new Map(),
+    over,
+    ended: () => ended,
+    acknowledge: (settled) => {
+      const { upTo, single } = tags.ack(settled)
+      for (const tag of single) channel.ack(tagged(tag), false)
+      if (upTo !== undefined) channel.ack(tagged(upTo), true)
+      counts.acks += single.length + (upTo === undefined ? 0 : 1)
+    },
+    giveBack: (settled) => {
+      for (const tag of settled) channel.nack(tagged(tag), false, true)
+      tags.skip(settled)
+      counts.returned += settled.length
+    },
+    close: async () => {
+      if (ended) return
+      ended = true
+      const leave = async (): Promise<void> => {
+        await channel.cancel(consumer)
+        channel.nackAll(true) // before the close, which would count as a delivery of each
+        await channel.close()
+      }
+      await parting(clock, leave())
+    },
+  }
+}
+
+const tagged = (deliveryTag: number) => ({ fields: { deliveryTag } })

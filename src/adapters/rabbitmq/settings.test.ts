@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest'
+import { loadClient } from './client.ts'
+import { readUrl } from './settings.ts'
+
+describe('the URL', () => {
+  it('says where, as whom, and what to use there', () => {
+    const settings = readUrl('amqps://ann:s%40crit@mq.example.org/a%2Fb?exchange=e&queue=classic&heartbeat=5')
+    expect(settings).toEqual({
+      server: {
+        protocol: 'amqps',
+        hostname: 'mq.example.org',
+        port: 5671,
+        username: 'ann',
+        password: 's@crit',
+        vhost: 'a%2Fb',
+        heartbeat: 5,
+      },
+      place: 'mq.example.org:5671/a%2Fb',
+      exchange: 'e',
+      queue: 'classic',
+    })
+  })
+
+  it('needs no more than a host', () => {
+    expect(readUrl('amqp://[::1]')).toMatchObject({
+      server: { hostname: '::1', port: 5672 },
+      place: '[::1]:5672',
+      exchange: 'reprieve.events',
+      queue: 'quorum',
+    })
+  })
+
+  it.each([
+    'amqp://',
+    'kafka://host',
+    'nonsense',
+    'amqp://u:hidden@host?que=classic',
+    'amqp://u:hidden@host?queue=lazy',
+    'amqp://u:hidden@host?heartbeat=often',
+  ])('%s is refused, and the password is not repeated', (url) => {
+    let message = ''
+    try {
+      readUrl(url)
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'bad_url' })
+      message = (error as Error).message
+    }
+    expect(message).not.toBe('')
+    expect(message).not.toContain('hidden')
+  })
+})
+
+describe('the client library', () => {
+  it('is an optional peer: where it is missing the error names the command', async () => {
+    const missing = loadClient(() => Promise.reject(new Error("Cannot find package 'amqplib'")))
+    await expect(missing).rejects.toMatchObject({ code: 'client_missing', fix: 'npm install amqplib@2' })
+  })
+})

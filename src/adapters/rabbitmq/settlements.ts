@@ -1,0 +1,35 @@
+import type { Settlement } from '../../contracts/transport.ts'
+import { letterEvent, receiptEvent } from '../../core/letter.ts'
+import type { Parcel } from '../../core/parcel.ts'
+import type { Instant } from '../../core/time.ts'
+import { tierFor } from './names.ts'
+import { type Outgoing, writeEvent, writeParcel } from './write.ts'
+
+export interface Home {
+  readonly queue: string
+  /** The exchange that knows the destinations by name. */
+  readonly burial: string
+}
+
+/** The copy that must be durable before the delivery is given up, if there has to be one. */
+export const copyOf = (settlement: Settlement, home: Home, now: Instant): Outgoing | undefined => {
+  switch (settlement.do) {
+    case 'later':
+      return parcelTo(home.queue, settlement.parcel, now, settlement.delivery.broken)
+    case 'bury':
+      return writeEvent(letterEvent(settlement.letter), { exchange: home.burial, key: settlement.to })
+    case 'ack': {
+      const { receipt } = settlement
+      return receipt && writeEvent(receiptEvent(receipt), { exchange: '', key: receipt.to })
+    }
+    case 'give back':
+      return undefined
+  }
+}
+
+/** To one queue and no other: at once by the default exchange, later through a tier. */
+export const parcelTo = (queue: string, parcel: Parcel, now: Instant, broken?: string): Outgoing => {
+  const wait = parcel.due - now
+  const to = { exchange: '', key: queue }
+  return writeParcel(parcel, wait > 0 ? { ...to, tier: tierFor(wait) } : to, broken)
+}

@@ -1,0 +1,150 @@
+import type { Clock } from '../../contracts/tools.ts'
+import type { Destination, Subscription } from '../../contracts/transport.ts'
+import { ReprieveError } from '../../core/error.ts'
+import type { Millis } from '../../core/time.ts'
+import { type Channel, type Connection, closeQuietly, type QueueOptions, replyCode } from './client.ts'
+import { bindingOf, exchangeOfDead, queueOf, tierName } from './names.ts'
+import { PATIENCE, within } from './patience.ts'
+
+/**
+ * So high that the broker never buries before us: a delivery counts there with every restart of a consumer, and
+ * from RabbitMQ 4.0 on the limit is 20 where none is given.
+ */
+const DELIVERY_LIMIT = 1_000_000
+
+const DURABLE = { durable: true }
+const QUORUM = { 'x-queue-type': 'quorum' }
+/** Dead-lettering by the broker itself loses nothing only with both of these, on a quorum queue. */
+const SURELY = { 'x-dead-letter-strategy': 'at-least-once', 'x-overflow': 'reject-publish' }
+
+const queueOptions = (args: QueueOptions['arguments']): QueueOptions => ({ durable: true, arguments: args })
+
+export const declareExchange =
+  (exchange: string) =>
+  async (channel: Channel): Promise<void> => {
+    await channel.assertExchange(exchange, 'topic', DURABLE)
+  }
+
+/**
+ * exchange —topic→ queue  ·  <queue>.dlx —name→ each destination
+ *
+ * The queue's own dead-letter arguments are a net for what others reject there: our burials are publishes.
+ */
+export const declareSubscription =
+  (to: Subscription, exchange: string, type: 'quorum' | 'classic') =>
+  async (channel: Channel): Promise<void> => {
+    const queue = queueOf(to)
+    const binding = bindingOf(to.topic)
+    const dead = exchangeOfDead(queue)
+    const first = to.destinations[0]
+    await channel.assertExchange(exchange, 'topic', DURABLE)
+    await channel.assertExchange(dead, 'direct', DURABLE)
+    for (const destination of to.destinations) {
+      await channel.assertQueue(destination.name, destinationOptions(destination))
+      await channel.bindQueue(destination.name, dead, destination.name)
+    }
+    await channel.assertQueue(
+      queue,
+      queueOptions({
+        ...(type === 'quorum' && { ...QUORUM, 'x-delivery-limit': DELIVERY_LIMIT }),
+        ...(first && { 'x-dead-letter-exchange': dead, 'x-dead-letter-routing-key': first.name }),
+        ...(first && type === 'quorum' && SURELY),
+      }),
+    )
+    await channel.bindQueue(queue, exchange, binding)
+  }
+
+const destinationOptions = ({ expire }: Destination): QueueOptions =>
+  queueOptions({ ...QUORUM, ...(expire !== undefined && { 'x-message-ttl': expire }) })
+
+/** For whoever only collects: an existing queue will do as it is. */
+export const declareDestination =
+  (destination: Destination) =>
+  async (channel: Channel, spare: () => Promise<Channel>): Promise<void> => {
+    try {
+      await channel.checkQueue(destination.name)
+    } catch (error) {
+      if (replyCode(error) !== 404) throw error
+      const second = await spare()
+      await second.assertQueue(destination.name, destinationOptions(destination))
+    }
+  }
+
+/**
+ * A tier is a fanout exchange and a queue with one time to live for all. What expires there goes to the default
+ * exchange under the routing key it came with, which is the name of the consumer's queue: so each comes home.
+ */
+export const declareTier =
+  (tier: Millis) =>
+  async (channel: Channel): Promise<void> => {
+    const name = tierName(tier)
+    await channel.assertExchange(name, 'fanout', DURABLE)
+    await channel.assertQueue(
+      name,
+      queueOptions({ ...QUORUM, ...SURELY, 'x-message-ttl': tier, 'x-dead-letter-exchange': '' }),
+    )
+    await channel.bindQueue(name, name, '')
+  }
+
+export type Declare = (channel: Channel, spare: () => Promise<Channel>) => Promise<void>
+
+/** A refused declaration closes its channel, so each set of them is made on channels of its own. */
+export const declareOn = async (
+  connection: Connection,
+  clock: Clock,
+  place: string,
+  declare: Declare,
+): Promise<void> => {
+  const channels: Channel[] = []
+  const spare = async (): Promise<Channel> => {
+    const channel = await connection.createChannel()
+    channel.on('error', () => {}) // the call that caused it rejects as well
+    channels.push(channel)
+    return channel
+  }
+  const work = spare().then((channel) => declare(channel, spare))
+  try {
+    await within(clock, PATIENCE, work, () => new Error(`no answer within ${PATIENCE} ms`))
+  } catch (error) {
+    throw explain(error as Error, place)
+  } finally {
+    for (const channel of channels) void closeQuietly(channel)
+  }
+}
+
+const DIFFERS =
+  /inequivalent arg '(.+?)' for (\w+) '(.*)' in vhost '.*': received (.+) but current is (.+?)"?$/s
+
+const explain = (error: Error, place: string): Error => {
+  if (error instanceof ReprieveError) return error
+  const said = error.message.replace(/^.*with message "(.*)"$/s, '$1')
+  const code = replyCode(error)
+  if (code === 406 || code === 405) {
+    const [, setting, kind, name, asked, has] = DIFFERS.exec(said) ?? []
+    const what = name
+      ? `the ${kind} '${name}' exists with another ${setting}: asked for ${asked}, it has ${has}`
+      : said
+    return new ReprieveError('topology_differs', `RabbitMQ at ${place}: ${what}`, {
+      fix: `ask for what is there (in the rules or the URL), or empty and delete the ${kind ?? 'queue'} yourself and start again; nothing is ever deleted for you`,
+      cause: error,
+    })
+  }
+  return new ReprieveError('unavailable', `RabbitMQ at ${place} did not declare what is needed: ${said}`, {
+    ...(code === 403 && { fix: 'give the user configure, write and read permission on the names above' }),
+    cause: error,
+  })
+}
+
+/** How many messages are ready in the queue. */
+export const waitingIn = async (
+  queue: string,
+  connection: Connection,
+  clock: Clock,
+  place: string,
+): Promise<number> => {
+  let waiting = 0
+  await declareOn(connection, clock, place, async (channel) => {
+    waiting = (await channel.checkQueue(queue)).messageCount
+  })
+  return waiting
+}

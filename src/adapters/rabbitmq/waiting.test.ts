@@ -1,0 +1,65 @@
+import { expect, it } from 'vitest'
+import { deskAt, makeEvent, take, takeOne } from '../../../test/rabbitmq/desk.ts'
+import { describeWith } from '../../../test/services/urls.ts'
+import { freshParcel } from '../../core/parcel.ts'
+import { encodeTrail, freshTrail } from '../../core/trail.ts'
+import { DUE, TRAIL } from './headers.ts'
+import { writeParcel } from './write.ts'
+
+/** How long a busy machine may take over what is promised. */
+const SLACK = 1500
+
+describeWith('amqp', 'waiting on RabbitMQ', (url) => {
+  const desk = deskAt(url)
+
+  it('waits of many lengths at once come home in time, never early, and to their own queue', async () => {
+    const transport = await desk.transport()
+    const [one, two] = [desk.subscription(), desk.subscription()]
+    const inlets = [await transport.subscribe(one), await transport.subscribe(two)]
+    const waits = [1, 60, 100, 180, 300, 700, 1200]
+    const start = Date.now()
+    const parcels = waits.map((wait) => freshParcel(makeEvent({ subject: String(wait) }), start + wait))
+    await transport.forward(one, parcels)
+    await transport.forward(two, parcels)
+    for (const inlet of inlets) {
+      const got = new Set<string>()
+      while (got.size < waits.length) {
+        const { parcel } = await takeOne(inlet)
+        const late = Date.now() - parcel.due
+        const wait = Number(parcel.event.subject)
+        expect(late).toBeGreaterThanOrEqual(0)
+        expect(late).toBeLessThanOrEqual(transport.can.late(wait) + SLACK)
+        got.add(parcel.event.id)
+      }
+      expect(await take(inlet, 1, 200)).toEqual([])
+    }
+  })
+
+  it('a parcel that is home before its time waits again, and is not handed over', async () => {
+    const transport = await desk.transport()
+    const to = desk.subscription()
+    const inlet = await transport.subscribe(to)
+    const event = makeEvent()
+    const due = Date.now() + 800
+    const { body, options } = writeParcel(freshParcel(event, due), { exchange: '', key: '' })
+    expect(options.headers).toMatchObject({ [DUE]: String(due), [TRAIL]: encodeTrail(freshTrail) })
+    const channel = await desk.channel()
+    channel.sendToQueue(`${to.service}.${to.topic}`, body, options)
+    await transport.publish(to.topic, [makeEvent({ id: 'meanwhile' })])
+    expect((await takeOne(inlet)).parcel.event.id).toBe('meanwhile')
+    const { parcel } = await takeOne(inlet)
+    expect(Date.now()).toBeGreaterThanOrEqual(due)
+    expect(parcel).toEqual({ event, trail: freshTrail, due })
+  })
+
+  it('what waits is not counted as lag', async () => {
+    const transport = await desk.transport()
+    const to = desk.subscription({ window: 2 })
+    const inlet = await transport.subscribe(to)
+    await transport.forward(to, [freshParcel(makeEvent(), Date.now() + 60_000)])
+    await transport.publish(to.topic, [makeEvent(), makeEvent(), makeEvent(), makeEvent(), makeEvent()])
+    await expect.poll(() => inlet.lag(), { timeout: 10_000 }).toEqual({ waiting: 5 })
+    await take(inlet, 1)
+    await expect.poll(() => inlet.lag(), { timeout: 10_000 }).toEqual({ waiting: 4 })
+  })
+})

@@ -1,0 +1,117 @@
+import type { Ledger } from '../../contracts/ledger.ts'
+import type { Tools } from '../../contracts/tools.ts'
+import {
+  type Claim,
+  claimRow,
+  type Ending,
+  finishRow,
+  type Held,
+  type LedgerKey,
+  type LedgerRow,
+} from '../../core/ledger.ts'
+import type { Instant } from '../../core/time.ts'
+import type { File } from './file.ts'
+import { instant } from './parcels.ts'
+import type { Writer } from './writer.ts'
+
+export const ledgerOf = (file: File, writer: Writer, { clock }: Tools): Ledger => ({
+  claim: (keys, until) =>
+    writer.write(() => {
+      const now = clock.now()
+      return keys.map((key) => claimKey(file, key, now, until))
+    }, keys.length),
+  renew: (held, until) =>
+    writer.write(() => {
+      for (const each of held) renewClaim(file, each, until)
+    }, held.length),
+  finish: (ends) =>
+    writer.write(() => {
+      const now = clock.now()
+      return ends.map(({ held, as }) => endClaim(file, held, as, now))
+    }, ends.length),
+})
+
+const STATES = ['claimed', 'free', 'done', 'dead'] as const
+const stateOf = (state: LedgerRow['state']): number => STATES.indexOf(state)
+
+const INSERT = `
+INSERT INTO reprieve_ledger (service, id, hash, state, generation, attempt, token, until, crashes)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
+
+const SELECT = `
+SELECT hash, state, generation, attempt, token, until, crashes FROM reprieve_ledger WHERE service = ? AND id = ?`
+
+const UPDATE = `
+UPDATE reprieve_ledger SET hash = ?, state = ?, generation = ?, attempt = ?, token = ?, until = ?, crashes = ?
+WHERE service = ? AND id = ?`
+
+/** Nearly every key is new, so the row is tried first and looked at only where there is one already. */
+export const claimKey = (file: File, key: LedgerKey, now: Instant, until: Instant): Claim => {
+  const fresh = claimRow(undefined, key, now, instant(until))
+  if (insert(file, key, fresh.row!)) return fresh.claim
+  const { claim, row } = claimRow(read(file, key), key, now, instant(until))
+  if (row) {
+    const { hash, state, generation, attempt, token, until: end, crashes } = row
+    file.sql(UPDATE).run(hash, stateOf(state), generation, attempt, token, end, crashes, key.service, key.id)
+  }
+  return claim
+}
+
+const insert = (file: File, { service, id }: LedgerKey, row: LedgerRow): boolean => {
+  const { hash, state, generation, attempt, token, until, crashes } = row
+  return (
+    file.sql(INSERT).run(service, id, hash, stateOf(state), generation, attempt, token, until, crashes)
+      .changes === 1
+  )
+}
+
+const read = (file: File, { service, id }: LedgerKey): LedgerRow | undefined => {
+  const row = file.sql(SELECT).get(service, id)
+  return row && ({ ...row, state: STATES[row.state as number] } as LedgerRow)
+}
+
+const RENEW = `
+UPDATE reprieve_ledger SET until = ? WHERE service = ? AND id = ? AND token = ? AND state = 0`
+
+export const renewClaim = (file: File, { key, token }: Held, until: Instant): void => {
+  file.sql(RENEW).run(instant(until), key.service, key.id, token)
+}
+
+const END = `
+UPDATE reprieve_ledger SET state = ?, attempt = ?, until = ?, crashes = ?
+WHERE service = ? AND id = ? AND token = ? AND state = 0`
+
+const END_WITH_PARCEL = `${END} AND EXISTS (SELECT 1 FROM reprieve_parcel AS p WHERE p.id = ? AND p.token = ?)`
+
+/**
+ * Ends a claim under its token; false where it is no longer the current one. With a parcel: only where that
+ * is still ours too, so that neither is given up without the other.
+ */
+export const endClaim = (
+  file: File,
+  held: Held,
+  as: Ending,
+  now: Instant,
+  parcel?: { readonly id: number; readonly token: number },
+): boolean => {
+  const { service, id } = held.key
+  const { state, attempt, until, crashes } = finishRow(claimedUnder(held), held, as, now)!
+  const end = instant(until)
+  const { changes } = parcel
+    ? file
+        .sql(END_WITH_PARCEL)
+        .run(stateOf(state), attempt, end, crashes, service, id, held.token, parcel.id, parcel.token)
+    : file.sql(END).run(stateOf(state), attempt, end, crashes, service, id, held.token)
+  return changes === 1
+}
+
+/** The row as it must be for the claim to hold; the statement's own condition makes sure that it is. */
+const claimedUnder = ({ key, token }: Held): LedgerRow => ({
+  hash: key.hash,
+  state: 'claimed',
+  generation: key.generation,
+  attempt: key.attempt,
+  token,
+  until: 0,
+  crashes: 0,
+})

@@ -1,0 +1,118 @@
+import type { Event } from '../../core/event.ts'
+import type { Parcel } from '../../core/parcel.ts'
+import type { Instant } from '../../core/time.ts'
+import { decodeTrail, encodeTrail, freshTrail } from '../../core/trail.ts'
+import type { File } from './file.ts'
+import { isFollower } from './order.ts'
+import { PARKED } from './schema.ts'
+import type { Door } from './subscriptions.ts'
+
+/** An event in the form of its columns. Made before a job is queued: what can't be written fails its caller only. */
+export interface Written {
+  readonly id: string
+  readonly source: string
+  readonly type: string
+  readonly attributes: string | null
+  readonly headers: string | null
+  readonly trail: string | null
+  readonly data: Uint8Array | null
+  readonly orderKey: string | null
+}
+
+export const writtenOf = (event: Event, trail = freshTrail): Written => ({
+  id: event.id,
+  source: event.source,
+  type: event.type,
+  attributes: attributesOf(event),
+  headers: filled(event.headers) ? JSON.stringify(event.headers) : null,
+  trail: trail === freshTrail ? null : encodeTrail(trail),
+  data: event.data,
+  orderKey: event.extensions.orderkey === undefined ? null : String(event.extensions.orderkey),
+})
+
+const attributesOf = ({ subject, time, datacontenttype, dataschema, extensions }: Event): string | null => {
+  const kept = filled(extensions) ? extensions : undefined
+  const text = JSON.stringify({ subject, time, datacontenttype, dataschema, extensions: kept })
+  return text === '{}' ? null : text
+}
+
+const filled = (record: object): boolean => {
+  for (const _ in record) return true
+  return false
+}
+
+/** Whole milliseconds that leave room for what is parked; never earlier than asked. */
+export const instant = (at: Instant): Instant => Math.min(Math.ceil(at), PARKED - 1)
+
+const INSERT = `
+INSERT INTO reprieve_parcel
+  (subscription, at, due, order_key, event, source, type, attributes, headers, trail, data)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+/** Puts a parcel behind all others of its door. */
+export const insertParcel = (file: File, door: Door, written: Written, at: Instant): void => {
+  const due = instant(at)
+  const orderKey = door.ordered ? written.orderKey : null
+  const parked = orderKey !== null && isFollower(file, door.id, orderKey)
+  const { id, source, type, attributes, headers, trail, data } = written
+  file
+    .sql(INSERT)
+    .run(
+      door.id,
+      parked ? due + PARKED : due,
+      due,
+      orderKey,
+      id,
+      source,
+      type,
+      attributes,
+      headers,
+      trail,
+      data,
+    )
+}
+
+/** The columns of a parcel, in the order in which `readParcel` takes them. */
+export const COLUMNS =
+  'id, token, deliveries, order_key, due, event, source, type, attributes, headers, trail, data'
+
+export type ParcelRow = readonly [
+  id: number,
+  token: number,
+  deliveries: number,
+  orderKey: string | null,
+  due: number,
+  event: string,
+  source: string,
+  type: string,
+  attributes: string | null,
+  headers: string | null,
+  trail: string | null,
+  data: Uint8Array | null,
+]
+
+export const readParcel = ([
+  ,
+  ,
+  ,
+  ,
+  due,
+  id,
+  source,
+  type,
+  attributes,
+  headers,
+  trail,
+  data,
+]: ParcelRow): Parcel => {
+  const event: Event = {
+    id,
+    source,
+    type,
+    extensions: {},
+    ...(attributes !== null && (JSON.parse(attributes) as Partial<Event>)),
+    headers: headers === null ? {} : (JSON.parse(headers) as Event['headers']),
+    data,
+  }
+  return { event, trail: trail === null ? freshTrail : decodeTrail(trail), due }
+}

@@ -1,0 +1,141 @@
+import type { Address, Destination, Subscription } from '../../contracts/transport.ts'
+import type { Millis } from '../../core/time.ts'
+import type { File } from './file.ts'
+import { keepOrder, loseOrder } from './order.ts'
+
+/** A row of `reprieve_subscription`: one consumer's door, or a destination, which is a door of its own kind. */
+export interface Door {
+  readonly id: number
+  readonly kind: 'subscription' | 'destination'
+  readonly service: string
+  readonly topic: string
+  readonly ordered: boolean
+  readonly expire: Millis | undefined
+  readonly wants: (type: string) => boolean
+}
+
+/**
+ * All doors of the file, remembered as long as nobody changes one: a counter in the file, read once per job,
+ * tells. To be used within a transaction, so that what it answers holds until the commit.
+ */
+export interface Subscriptions {
+  /** Those to whom an event on this topic goes, whatever they think of its type. */
+  to(topic: string): readonly Door[]
+  find(address: Address): Door | undefined
+  subscribe(to: Subscription): Door
+  destination(to: Destination): Door
+  /** A destination by its name, made where it is missing: what is buried must never lack a place. */
+  buryAt(name: string): Door
+  /** Nothing remembered can be trusted any more. */
+  forget(): void
+}
+
+export const subscriptionsOf = (file: File): Subscriptions => {
+  let version = 0
+  let doors = new Map<string, Door>()
+  let topics = new Map<string, readonly Door[]>()
+
+  const refresh = (): void => {
+    const row = file.sql("SELECT value FROM reprieve_meta WHERE name = 'subscriptions'").get()
+    if (row?.value === version) return
+    doors = new Map(
+      file
+        .sql('SELECT * FROM reprieve_subscription ORDER BY id')
+        .all()
+        .map(doorOf)
+        .map((door) => [nameOf(door.kind, door.service, door.topic), door]),
+    )
+    topics = new Map()
+    version = row?.value as number
+  }
+
+  const changed = (): void => {
+    file.sql("UPDATE reprieve_meta SET value = value + 1 WHERE name = 'subscriptions'").run()
+    refresh()
+  }
+
+  const subscribe = (to: Subscription): Door => {
+    refresh()
+    const name = nameOf('subscription', to.service, to.topic)
+    const before = doors.get(name)
+    const ordered = to.order === 'key'
+    file
+      .sql(UPSERT)
+      .run('subscription', to.service, to.topic, to.consumerGroup, types(to), ordered ? 1 : 0, null)
+    changed()
+    const door = doors.get(name)!
+    if (before && before.ordered !== ordered) (ordered ? keepOrder : loseOrder)(file, door.id)
+    return door
+  }
+
+  const destination = ({ name, expire }: Destination): Door => {
+    refresh()
+    const known = doors.get(nameOf('destination', '', name))
+    if (known && known.expire === expire) return known
+    file.sql(UPSERT).run('destination', '', name, '', '["*"]', 0, expire ?? null)
+    changed()
+    return doors.get(nameOf('destination', '', name))!
+  }
+
+  return {
+    to: (topic) => {
+      refresh()
+      let found = topics.get(topic)
+      if (!found) {
+        if (topics.size > MOST_TOPICS) topics.clear()
+        found = [...doors.values()].filter(
+          (door) => door.kind === 'subscription' && covers(door.topic, topic),
+        )
+        topics.set(topic, found)
+      }
+      return found
+    },
+    find: ({ service, topic }) => {
+      refresh()
+      return doors.get(nameOf('subscription', service, topic))
+    },
+    subscribe,
+    destination,
+    buryAt: (name) => {
+      refresh()
+      return doors.get(nameOf('destination', '', name)) ?? destination({ name })
+    },
+    forget: () => {
+      version = 0
+    },
+  }
+}
+
+const MOST_TOPICS = 10_000
+
+const UPSERT = `
+INSERT INTO reprieve_subscription (kind, service, topic, consumer_group, types, ordered, expire)
+VALUES (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (kind, service, topic) DO UPDATE SET
+  consumer_group = excluded.consumer_group, types = excluded.types,
+  ordered = excluded.ordered, expire = excluded.expire`
+
+const nameOf = (kind: string, service: string, topic: string): string =>
+  JSON.stringify([kind, service, topic])
+
+const types = (to: Subscription): string => JSON.stringify(to.types)
+
+const doorOf = (row: Record<string, unknown>): Door => ({
+  id: row.id as number,
+  kind: row.kind as Door['kind'],
+  service: row.service as string,
+  topic: row.topic as string,
+  ordered: row.ordered === 1,
+  expire: (row.expire as number | null) ?? undefined,
+  wants: wantsOf(JSON.parse(row.types as string) as readonly string[]),
+})
+
+const wantsOf = (patterns: readonly string[]): Door['wants'] => {
+  const exact = new Set(patterns)
+  const open = patterns.filter((pattern) => pattern.endsWith('*'))
+  return (type) => exact.has(type) || open.some((pattern) => covers(pattern, type))
+}
+
+/** A name, or every name with the beginning before the `*`. */
+const covers = (pattern: string, name: string): boolean =>
+  pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : pattern === name

@@ -1,0 +1,116 @@
+import type { Delivery, Lag, Subscription } from '../../contracts/transport.ts'
+import type { Instant } from '../../core/time.ts'
+import type { File } from './file.ts'
+import { claimKey } from './ledger.ts'
+import { COLUMNS, instant, type ParcelRow, readParcel } from './parcels.ts'
+import { PARKED } from './schema.ts'
+import type { Door } from './subscriptions.ts'
+
+/** What of a delivery stays in here. It rides on the delivery itself, so that a copy of one can be settled too. */
+export interface Handle {
+  readonly id: number
+  readonly token: number
+  readonly orderKey: string | null
+  until: Instant
+}
+
+export const HANDLE = Symbol('sqlite handle')
+
+export interface Taken extends Delivery {
+  readonly [HANDLE]: Handle
+}
+
+export const handleOf = (delivery: Delivery): Handle | undefined => (delivery as Partial<Taken>)[HANDLE]
+
+/** Which types to pass by, as a parameter of SQL; empty where there are none. */
+export type Passing = readonly [] | readonly [types: string]
+
+export const passBy = (except: ReadonlySet<string> | undefined): Passing =>
+  except && except.size > 0 ? [JSON.stringify([...except])] : []
+
+const READY = 'FROM reprieve_parcel WHERE subscription = ? AND at > ? AND at <= ?'
+const NOT_PASSED_BY = 'AND type NOT IN (SELECT value FROM json_each(?))'
+
+/** What lay at a destination longer than it keeps is as good as gone. */
+const oldestKept = ({ expire }: Door, now: Instant): Instant => (expire === undefined ? -1 : now - expire)
+
+const ANY = `SELECT 1 ${READY} LIMIT 1`
+const ANY_NOT_PASSED_BY = `SELECT 1 ${READY} ${NOT_PASSED_BY} LIMIT 1`
+
+export const anyReady = (file: File, door: Door, now: Instant, passing: Passing): boolean =>
+  file
+    .sql(passing.length > 0 ? ANY_NOT_PASSED_BY : ANY)
+    .get(door.id, oldestKept(door, now), now, ...passing) !== undefined
+
+/** When something that is not ready yet will be; undefined where nothing is on its way. */
+export const nextReady = (file: File, door: Door, now: Instant): Instant | undefined => {
+  const row = file
+    .sql(`SELECT min(at) AS at FROM reprieve_parcel WHERE subscription = ? AND at > ? AND at < ${PARKED}`)
+    .get(door.id, now)
+  return (row?.at as number | null) ?? undefined
+}
+
+const chosen = (columns: string, which: string): string =>
+  `SELECT ${columns} ${READY} ${which} ORDER BY at, id LIMIT ?`
+const taking = (which: string) => ({
+  look: chosen(COLUMNS, which),
+  take: `
+UPDATE reprieve_parcel SET at = ?, token = token + 1, deliveries = deliveries + 1
+WHERE id IN (${chosen('id', which)})`,
+})
+const TAKING = taking('')
+const TAKING_NOT_PASSED_BY = taking(NOT_PASSED_BY)
+
+export interface Wish {
+  readonly max: number
+  readonly now: Instant
+  readonly passing: Passing
+}
+
+/** Takes at most `max` ready parcels under a lease, and makes the claims they need in the ledger. */
+export const takeParcels = (
+  file: File,
+  door: Door,
+  { lease, ledgerKey }: Pick<Subscription, 'lease' | 'ledgerKey'>,
+  { max, now, passing }: Wish,
+): readonly Taken[] => {
+  dropExpired(file, door, now)
+  const { look, take } = passing.length > 0 ? TAKING_NOT_PASSED_BY : TAKING
+  const range = [door.id, oldestKept(door, now), now, ...passing, max] as const
+  const until = instant(now + lease)
+  const looking = file.sql(look)
+  looking.setReturnArrays(true)
+  const rows = looking.all(...range) as unknown as readonly ParcelRow[]
+  if (rows.length > 0) file.sql(take).run(until, ...range)
+  return rows.map((row) => {
+    const [id, token, deliveries, orderKey] = row
+    const parcel = readParcel(row)
+    const redelivered = deliveries > 0 || parcel.trail.spent > 0
+    const key = ledgerKey?.(parcel, redelivered)
+    const handle = { id, token: token + 1, orderKey, until }
+    if (!key) return { parcel, redelivered, [HANDLE]: handle }
+    return { parcel, redelivered, claim: claimKey(file, key, now, until), [HANDLE]: handle }
+  })
+}
+
+const DROP_EXPIRED = `
+DELETE FROM reprieve_parcel WHERE id IN (
+  SELECT id FROM reprieve_parcel WHERE subscription = ? AND at <= ? ORDER BY at LIMIT 100)`
+
+/** A destination with an end to its patience: what lay there longer is dropped, some at a time. */
+export const dropExpired = (file: File, door: Door, now: Instant): void => {
+  if (door.expire !== undefined) file.sql(DROP_EXPIRED).run(door.id, oldestKept(door, now))
+}
+
+const COUNT_READY = `
+SELECT (SELECT count(*) ${READY})
+  + (SELECT count(*) FROM reprieve_parcel WHERE subscription = ? AND at BETWEEN ${PARKED} AND ?) AS waiting,
+  (SELECT due ${READY} ORDER BY at, id LIMIT 1) AS oldest`
+
+/** What is ready, followers of an order key included: they wait too. */
+export const countReady = (file: File, door: Door, now: Instant): Lag => {
+  const { id } = door
+  const since = oldestKept(door, now)
+  const row = file.sql(COUNT_READY).get(id, since, now, id, PARKED + now, id, since, now)!
+  return { waiting: row.waiting as number, ...(row.oldest !== null && { oldest: row.oldest as number }) }
+}

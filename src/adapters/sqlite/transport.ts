@@ -1,0 +1,119 @@
+import type { Destination, Inlet, Subscription, Transport } from '../../contracts/transport.ts'
+import { ReprieveError } from '../../core/error.ts'
+import { checkEvent } from '../../core/event.ts'
+import { inletOf, type Terms } from './inlet.ts'
+import { insertParcel, type Written, writtenOf } from './parcels.ts'
+import type { Room } from './room.ts'
+import type { Door } from './subscriptions.ts'
+
+/** The office takes letters in peace: it keeps them in one commit and then acknowledges. */
+const COLLECTING: Terms = { lease: 30_000, window: 1000 }
+
+/** A long list is written in pieces, so that the event loop can breathe between them. */
+const PIECE = 1000
+
+export const transportOf = (room: Room, leave: () => Promise<void>): Transport => {
+  const { file, writer, bells, subscriptions, clock, poll } = room
+  const inlets = new Set<Inlet>()
+  let closing: Promise<void> | undefined
+
+  const checkOpen = (): void => {
+    if (closing) throw new ReprieveError('closed', `the transport on sqlite file '${file.path}' is closed`)
+  }
+
+  const openInlet = (door: Door, terms: Terms): Inlet => {
+    const inlet = inletOf(room, door, terms, () => inlets.delete(inlet))
+    inlets.add(inlet)
+    return inlet
+  }
+
+  const publish: Transport['publish'] = async (topic, events) => {
+    checkOpen()
+    for (const event of events) checkEvent(event)
+    if (events.length === 0) return
+    const written = events.map((event) => writtenOf(event))
+    const pieces: Promise<void>[] = []
+    for (let at = 0; at < written.length; at += PIECE) {
+      pieces.push(publishPiece(topic, written.slice(at, at + PIECE)))
+    }
+    await Promise.all(pieces)
+  }
+
+  const publishPiece = async (topic: string, written: readonly Written[]): Promise<void> => {
+    const reached = await writer.write(() => {
+      const doors = subscriptions.to(topic)
+      if (doors.length === 0) throw unheard(topic)
+      const now = clock.now()
+      for (const each of written) {
+        for (const door of doors) if (door.wants(each.type)) insertParcel(file, door, each, now)
+      }
+      return doors.map(({ id }) => id)
+    }, written.length)
+    bells.ring(reached)
+  }
+
+  const forward: Transport['forward'] = async (to, parcels) => {
+    checkOpen()
+    const written = parcels.map(({ event, trail, due }) => ({ due, ...writtenOf(event, trail) }))
+    const door = await writer.write(() => {
+      const found = subscriptions.find(to)
+      if (!found) throw unknown(to)
+      for (const each of written) insertParcel(file, found, each, each.due)
+      return found.id
+    }, parcels.length)
+    bells.ring([door])
+  }
+
+  const subscribe = async (to: Subscription): Promise<Inlet> => {
+    checkOpen()
+    const door = await writer.write(() => {
+      for (const destination of to.destinations) subscriptions.destination(destination)
+      return subscriptions.subscribe(to)
+    })
+    bells.ring([door.id])
+    return openInlet(door, to)
+  }
+
+  const collect = async (destination: Destination): Promise<Inlet> => {
+    checkOpen()
+    const door = await writer.write(() => subscriptions.destination(destination))
+    return openInlet(door, COLLECTING)
+  }
+
+  const close = async (): Promise<void> => {
+    await Promise.all([...inlets].map((inlet) => inlet.close()))
+    await leave()
+  }
+
+  return {
+    name: 'sqlite',
+    can: {
+      later: Number.POSITIVE_INFINITY,
+      late: () => poll,
+      order: 'key',
+      lease: true,
+      except: true,
+      claims: true,
+      patterns: true,
+      unheard: 'refused',
+    },
+    publish,
+    subscribe,
+    collect,
+    forward,
+    close: () => {
+      closing ??= Promise.resolve().then(close)
+      return closing
+    },
+  }
+}
+
+const unheard = (topic: string): ReprieveError =>
+  new ReprieveError('unheard', `nobody is subscribed to topic '${topic}', so nothing was published`, {
+    fix: 'start the service that handles it once, so that its subscription exists, or correct the name',
+  })
+
+const unknown = ({ service, topic }: { service: string; topic: string }): ReprieveError =>
+  new ReprieveError('unknown_subscription', `service '${service}' has no subscription to topic '${topic}'`, {
+    fix: 'start the service once with a handler for that topic, or correct the name',
+  })

@@ -1,0 +1,115 @@
+import type { KeptLetter } from '../../contracts/letters.ts'
+import { type Event, isJsonType } from '../../core/event.ts'
+import type { Letter } from '../../core/letter.ts'
+import { iso } from '../../core/time.ts'
+import type { AttemptRecord } from '../../core/trail.ts'
+import { inert, inertLines } from '../print/inert.ts'
+import { bad, calm, strong } from '../print/paint.ts'
+import { table } from '../print/table.ts'
+import { padded } from '../print/width.ts'
+
+const MOST_PAYLOAD = 4000
+
+/** A letter as an operator reads it: what happened, how it came to that, and what was lost of it. */
+export const letterText = ({ letter, state, stateAt }: KeptLetter): string =>
+  [
+    `${strong(letter.id)}  ${state} since ${iso(stateAt)}`,
+    bad(inertLines(letter.error)),
+    facts(summary(letter)),
+    section('trail', trail(letter)),
+    section('stack', letter.stack === undefined ? '' : calm(inertLines(letter.stack))),
+    section('event', facts(attributes(letter.event))),
+    section('headers', facts(Object.entries(letter.event.headers))),
+    section('payload', payload(letter.event)),
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n')
+
+const section = (title: string, body: string): string =>
+  body === '' ? '' : `${strong(title)}\n${indented(body)}`
+
+const indented = (text: string): string => text.replace(/^/gm, '  ')
+
+const facts = (rows: readonly (readonly [string, string])[]): string =>
+  rows.map(([name, value]) => `${calm(padded(inert(name), 16))}  ${inert(value)}`).join('\n')
+
+const summary = (letter: Letter): readonly (readonly [string, string])[] => [
+  ['service', letter.service],
+  ['topic', letter.topic],
+  ['reason', letter.reason],
+  ['failure', `${letter.category}, ${letter.kind}${letter.code === undefined ? '' : `, ${letter.code}`}`],
+  ['attempts', `${letter.trail.spent} of ${letter.limit}${generation(letter)}`],
+  ['first failed', iso(letter.firstFailureAt)],
+  ['buried', iso(letter.buriedAt)],
+  ['destination', `${letter.destination} on ${letter.transport}`],
+  ['fingerprint', letter.fingerprint],
+]
+
+const generation = ({ trail }: Letter): string =>
+  trail.generation === 0 ? '' : `, replay ${trail.generation}`
+
+const trail = ({ trail: { records, spent } }: Letter): string => {
+  if (records.length === 0) return ''
+  const rows = table<AttemptRecord>(
+    [
+      { title: '#', of: ({ attempt }) => String(attempt), align: 'right' },
+      { title: 'at', of: ({ at }) => iso(at) },
+      { title: 'category', of: ({ category }) => category },
+      { title: 'kind', of: ({ kind }) => kind },
+      { title: 'error', of: ({ name, error }) => `${name}: ${error}` },
+    ],
+    records,
+  )
+  const left = spent - records.length
+  return left > 0 ? `${rows}\n${calm(`${left} between them are not kept`)}` : rows
+}
+
+const attributes = (event: Event): readonly (readonly [string, string])[] => {
+  const { id, source, type, subject, time, datacontenttype, dataschema, extensions } = event
+  const all = { id, source, type, subject, time, datacontenttype, dataschema, ...extensions }
+  return Object.entries(all).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)] as const],
+  )
+}
+
+const payload = (event: Event): string => {
+  if (event.data === null) return calm('none')
+  const text = readable(event)
+  if (text === undefined) return bounded(Buffer.from(event.data).toString('hex'), event.data.byteLength)
+  return bounded(inertLines(text), event.data.byteLength)
+}
+
+/** undefined: bytes that are no text. */
+const readable = (event: Event): string | undefined => {
+  let text: string
+  try {
+    text = utf8.decode(event.data!)
+  } catch {
+    return undefined
+  }
+  try {
+    return isJsonType(event.datacontenttype) ? prettyJson(text) : text
+  } catch {
+    return text
+  }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/** Numbers stand as they were written: an id of twenty digits must not be rounded on its way to a reader. */
+const prettyJson = (text: string): string =>
+  JSON.stringify(
+    JSON.parse(text, (_, value, context?: { source?: string }) =>
+      typeof value === 'number' ? exact(context?.source ?? String(value)) : value,
+    ),
+    null,
+    2,
+  )
+
+const exact = (source: string): unknown =>
+  (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(source)
+
+const bounded = (text: string, bytes: number): string =>
+  text.length <= MOST_PAYLOAD
+    ? text
+    : `${text.slice(0, MOST_PAYLOAD).toWellFormed()}…\n${calm(`${bytes} bytes in all; the whole of it with --json`)}`

@@ -1,0 +1,16 @@
+#!/usr/bin/env node
+import { fail } from './failure.ts'
+import { createProgram } from './program.ts'
+
+// whoever reads our answers may stop in the middle: `reprieve dlq list | head -1`
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  process.exit(error.code === 'EPIPE' ? 0 : 1)
+})
+
+try {
+  await createProgram().parseAsync()
+} catch (error) {
+  process.exitCode = fail(error, process.argv.includes('--json'))
+}
+// a connection that won't close must not keep anyone waiting: the work is done
+setTimeout(() => process.exit(), 3000).unref()

@@ -1,0 +1,75 @@
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { Millis } from '../core/time.ts'
+import type { Options } from '../reprieve.ts'
+import { A_DURATION, readDuration } from '../rules/duration.ts'
+
+/** What every command knows. */
+export interface Common {
+  readonly rules?: string
+  readonly transport?: string
+  readonly store?: string
+  readonly json?: true
+}
+
+export const withCommon = (program: Command): Command =>
+  program
+    .addOption(
+      new Option('--rules <file>', 'the rule book (else reprieve.yaml, here or above)').env('REPRIEVE_RULES'),
+    )
+    .addOption(
+      new Option(
+        '--transport <url>',
+        'sqlite:app.db, memory:, amqp://…, kafka://… (else sqlite:reprieve.db)',
+      ).env('REPRIEVE_TRANSPORT'),
+    )
+    .addOption(
+      new Option('--store <url>', 'where ledger and dead letters are kept (else with the transport)').env(
+        'REPRIEVE_STORE',
+      ),
+    )
+    .option('--json', 'answer in JSON, for programs')
+
+/** What the library is to open. */
+export const openOptions = (flags: Common): Options => {
+  const { transport, store } = flags
+  const book = bookFile(flags)
+  return { ...(book && { rules: book }), ...(transport && { transport }), ...(store && { store }) }
+}
+
+/** The rule book's file, if there is one. A variable that is set and empty says nothing. */
+export const bookFile = ({ rules }: Common): string | undefined =>
+  rules || findUpward('reprieve.yaml', process.cwd())
+
+const findUpward = (name: string, from: string): string | undefined => {
+  for (let folder = from; ; folder = dirname(folder)) {
+    const file = join(folder, name)
+    if (existsSync(file)) return file
+    if (folder === dirname(folder)) return undefined
+  }
+}
+
+export const asDuration = (text: string): Millis => {
+  const ms = readDuration(text)
+  if (ms === undefined) throw new InvalidArgumentError(`It must be ${A_DURATION}.`)
+  return ms
+}
+
+export const asCount = (text: string): number => {
+  const count = Number(text)
+  if (!/^\d+$/.test(text) || count < 1 || count > 1_000_000) {
+    throw new InvalidArgumentError('It must be a whole number from 1 to 1000000.')
+  }
+  return count
+}
+
+/** `--header name=value`, as often as wanted. */
+export const asHeader = (
+  text: string,
+  before: Readonly<Record<string, string>> = {},
+): Record<string, string> => {
+  const at = text.indexOf('=')
+  if (at < 1) throw new InvalidArgumentError('It must be written name=value.')
+  return { ...before, [text.slice(0, at)]: text.slice(at + 1) }
+}

@@ -1,0 +1,48 @@
+import { inert } from './inert.ts'
+import { cutTo, padded, paddedLeft, widthOf } from './width.ts'
+
+export interface Column<Row> {
+  readonly title: string
+  readonly of: (row: Row) => string
+  readonly align?: 'right'
+  /** Columns that may be cut where the terminal is narrow, and the least they keep. */
+  readonly least?: number
+  readonly paint?: (text: string, row: Row) => string
+}
+
+const GAP = '  '
+
+/** A table that fits the columns there are; without that limit nothing is cut. Cells are made inert. */
+export const table = <Row>(columns: readonly Column<Row>[], rows: readonly Row[], most?: number): string => {
+  const cells = rows.map((row) => columns.map((column) => inert(column.of(row))))
+  const wanted = columns.map(({ title }, i) =>
+    Math.max(widthOf(title), ...cells.map((line) => widthOf(line[i]!))),
+  )
+  const widths = most === undefined ? wanted : shrink(columns, wanted, most)
+  const place = (text: string, i: number): string => {
+    const cut = cutTo(text, widths[i]!)
+    if (columns[i]!.align === 'right') return paddedLeft(cut, widths[i]!)
+    return i === columns.length - 1 ? cut : padded(cut, widths[i]!)
+  }
+  const head = columns.map(({ title }, i) => place(title, i)).join(GAP)
+  const body = cells.map((line, r) =>
+    columns.map(({ paint }, i) => (paint ?? plain)(place(line[i]!, i), rows[r]!)).join(GAP),
+  )
+  return [head, ...body].map((line) => line.trimEnd()).join('\n')
+}
+
+const plain = (text: string): string => text
+
+/** Takes from the widest of the columns that may give, until all fit or nothing more can be given. */
+const shrink = <Row>(columns: readonly Column<Row>[], wanted: readonly number[], most: number): number[] => {
+  const widths = [...wanted]
+  let over = widths.reduce((sum, width) => sum + width, 0) + GAP.length * (columns.length - 1) - most
+  while (over > 0) {
+    const room = columns.map(({ least }, i) => (least === undefined ? 0 : widths[i]! - least))
+    const i = room.indexOf(Math.max(...room))
+    if (room[i]! <= 0) break
+    widths[i]!--
+    over--
+  }
+  return widths
+}

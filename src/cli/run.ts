@@ -1,0 +1,97 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Command } from 'commander'
+import { ReprieveError } from '../core/error.ts'
+import type { Millis } from '../core/time.ts'
+import { type Reprieve, reprieve } from '../reprieve.ts'
+import { action, type Ended } from './action.ts'
+import { asDuration, type Common, openOptions } from './options.ts'
+import { factJson, factLines } from './print/facts.ts'
+import { remark, say } from './print/say.ts'
+import { span } from './print/time.ts'
+import { untilSignal } from './signals.ts'
+
+interface RunOptions extends Common {
+  readonly drain: Millis
+  readonly quiet?: true
+  readonly office: boolean
+}
+
+export const registerRun = (program: Command): void => {
+  program
+    .command('run')
+    .description('run the services that a module registers, until SIGINT or SIGTERM')
+    .argument('<module>', 'a .ts or .js file whose default export is (app) => void')
+    .option('--drain <duration>', 'how long handlers may still take after the signal', asDuration, 30_000)
+    .option('--quiet', 'tell only deaths, troubles and notices')
+    .option('--no-office', "don't take over dead letters in this process")
+    .action(action(run))
+}
+
+type Register = (app: Reprieve) => unknown
+
+const run = async (options: RunOptions, module: string): Promise<Ended> => {
+  const register = await loadModule(module)
+  const journal = options.json ? factJson : factLines(say, options.quiet ? 'quiet' : 'all')
+  const app = await reprieve({ ...openOptions(options), office: options.office, journal })
+  try {
+    await registerAll(app, register, module)
+    const asked = untilSignal()
+    await Promise.race([app.start().then(() => asked), asked])
+    if (!options.json) remark(`draining, for ${span(options.drain)} at most; a second signal leaves at once`)
+  } finally {
+    await app.close(options.drain)
+  }
+}
+
+const loadModule = async (path: string): Promise<Register> => {
+  const file = resolve(path)
+  if (!existsSync(file)) {
+    throw refuse(
+      `there is no module at ${path}`,
+      'give the path of a .ts or .js file, from the folder you are in',
+    )
+  }
+  let loaded: { readonly default?: unknown }
+  try {
+    loaded = await import(pathToFileURL(file).href)
+  } catch (error) {
+    throw refuse(`${path} can't be loaded: ${placeOf(error)}`, 'make `node` run it first', error)
+  }
+  if (typeof loaded.default !== 'function') {
+    throw refuse(
+      `${path} has no default export that is a function`,
+      "write `export default (app) => { app.service('my-svc').on('my.event', async (event) => {}) }`",
+    )
+  }
+  return loaded.default as Register
+}
+
+const registerAll = async (app: Reprieve, register: Register, path: string): Promise<void> => {
+  let services = 0
+  const service: Reprieve['service'] = (name) => {
+    services++
+    return app.service(name)
+  }
+  try {
+    await register({ ...app, service })
+  } catch (error) {
+    if (error instanceof ReprieveError) throw error
+    throw refuse(`the default export of ${path} threw: ${placeOf(error)}`, undefined, error)
+  }
+  if (services === 0) {
+    throw refuse(`${path} registers no service`, "call `app.service('my-svc').on('my.event', …)` in it")
+  }
+}
+
+const refuse = (message: string, fix?: string, cause?: unknown): ReprieveError =>
+  new ReprieveError('bad_handlers', message, { ...(fix !== undefined && { fix }), cause })
+
+/** The message, and the first place that is not inside Node: the user's own line. */
+const placeOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error)
+  const lines = (error.stack ?? '').split('\n')
+  const place = lines.find((line) => /file:\/\/|^\//.test(line.trim().replace(/^at .*\(|^at /, '')))
+  return place ? `${error.name}: ${error.message}\n  ${place.trim()}` : `${error.name}: ${error.message}`
+}

@@ -1,0 +1,182 @@
+import { FAILURE, type Told } from './errors.ts'
+import { CATEGORIES, type Category, type Kind } from './failure.ts'
+import { describeIssues, type Issue } from './issues.ts'
+import { bounded, got, isObject, listOf, look, textOf, word } from './look.ts'
+import type { Reply } from './replies.ts'
+
+/**
+ * What can be seen on a thrown value, as plain bounded data. Anything can be thrown: getters may throw, causes may go
+ * round in a circle, messages may be huge. All of that ends here, so that the rules can be simple.
+ */
+export interface Thrown {
+  readonly name: string
+  readonly message: string
+  readonly stack?: string
+  /** Every code it carries, the most telling first. */
+  readonly codes: readonly string[]
+  readonly status?: number
+  /** The header, as it was sent. */
+  readonly retryAfter?: string
+  /** Present on our typed errors. */
+  readonly told?: Told
+  readonly reply?: Reply
+  /** It lists what a schema found. */
+  readonly invalid: boolean
+  readonly cause?: Thrown
+  readonly errors: readonly Thrown[]
+}
+
+const MAX_STACK = 4000
+const MAX_HEADLINE = 1000
+const MAX_DEPTH = 8
+const MAX_ERRORS = 16
+const MAX_LINKS = 64
+
+export const readThrown = (value: unknown): Thrown => read(value, 1, new Set()) ?? plain(value)
+
+const read = (value: unknown, depth: number, seen: Set<unknown>): Thrown | undefined => {
+  if (!isObject(value)) return plain(value)
+  if (seen.has(value) || seen.size >= MAX_LINKS || depth > MAX_DEPTH) return undefined
+  seen.add(value)
+  const name = nameOf(value)
+  const status = statusOf(value)
+  const raw = textOf(value, 'message')
+  const issues = issuesOf(value)
+  const message = bounded(raw?.startsWith('[') && issues ? issues : raw || unsaid(value, name, status))
+  const reply = replyOf(value, message)
+  const retryAfter = headerOf(value)
+  const stack = stackOf(value)
+  const told = toldOf(value)
+  const inner = look(value, 'cause')
+  const cause = inner === undefined || inner === null ? undefined : read(inner, depth + 1, seen)
+  return {
+    name,
+    message,
+    codes: codesOf(value, name, reply),
+    invalid: issues !== undefined,
+    errors: listOf(look(value, 'errors'), MAX_ERRORS).flatMap((each) => read(each, depth + 1, seen) ?? []),
+    ...(status !== undefined && !reply && { status }),
+    ...(retryAfter !== undefined && { retryAfter }),
+    ...(stack !== undefined && { stack }),
+    ...(told && { told }),
+    ...(reply && { reply }),
+    ...(cause && { cause }),
+  }
+}
+
+const plain = (value: unknown): Thrown => ({
+  name: value === null ? 'null' : typeof value,
+  message: bounded(isObject(value) ? 'an object was thrown' : String(value) || 'an empty string was thrown'),
+  codes: [],
+  invalid: false,
+  errors: [],
+})
+
+/** `class NoStock extends Error {}` leaves its name as 'Error': then the class's own name says more. */
+const nameOf = (value: object): string => {
+  const name = textOf(value, 'name')
+  if (name && name !== 'Error' && name !== 'AggregateError') return word(name)
+  const own = textOf(look(value, 'constructor'), 'name')
+  return word(own && own.length > 2 ? own : name || 'object')
+}
+
+const unsaid = (value: object, name: string, status: number | undefined): string => {
+  if (status !== undefined) return `HTTP ${status} ${textOf(value, 'statusText') ?? ''}`.trim()
+  return `${name} without a message`
+}
+
+const statusOf = (value: object): number | undefined => {
+  const response = look(value, 'response')
+  for (const holder of [value, response]) {
+    for (const key of ['status', 'statusCode']) {
+      const status = look(holder, key)
+      if (typeof status === 'number' && Number.isInteger(status) && status >= 100 && status < 600)
+        return status
+    }
+  }
+  return undefined
+}
+
+const headerOf = (value: object): string | undefined => {
+  for (const holder of [value, look(value, 'response')]) {
+    const headers = look(holder, 'headers')
+    for (const name of ['retry-after', 'Retry-After']) {
+      const text = got(headers, name) ?? look(headers, name)
+      const first = isObject(text) ? look(text, 0) : text
+      if (typeof first === 'string' || typeof first === 'number') return word(String(first))
+    }
+  }
+  return undefined
+}
+
+const AMQP_REPLY = /(?:^|[:;] )([2-5]\d\d) \([A-Z-]+\) with message "/
+
+const replyOf = (value: object, message: string): Reply | undefined => {
+  const mail = look(value, 'responseCode')
+  const talk = textOf(value, 'command') ?? textOf(value, 'response')
+  if (typeof mail === 'number' && talk !== undefined) return { protocol: 'SMTP', code: String(mail) }
+  const code = look(value, 'code')
+  if (typeof code === 'string' && code.startsWith('PLT_KFK_')) {
+    const canRetry = look(value, 'canRetry')
+    const api = textOf(value, 'apiId')
+    return { protocol: 'Kafka', code: word(api ?? code), canRetry: canRetry === true }
+  }
+  const method = look(value, 'methodId')
+  if (typeof code === 'number' && typeof method === 'number') return { protocol: 'AMQP', code: String(code) }
+  const [, spoken] = AMQP_REPLY.exec(message) ?? []
+  return spoken === undefined ? undefined : { protocol: 'AMQP', code: spoken }
+}
+
+const codesOf = (value: object, name: string, reply: Reply | undefined): readonly string[] => {
+  const code = look(value, 'code')
+  // A DOMException's number (20, 23) is a relic of its name.
+  const relic = typeof code === 'number' && (name === 'AbortError' || name === 'TimeoutError')
+  const all = [reply?.code, look(value, 'originalCode'), relic ? undefined : code]
+    .filter((each) => (typeof each === 'string' && each !== '') || Number.isFinite(each))
+    .map((each) => word(String(each)))
+  return [...new Set(all)]
+}
+
+const issuesOf = (value: object): string | undefined => {
+  const issues = listOf(look(value, 'issues'), MAX_ERRORS)
+  if (typeof look(issues[0], 'message') !== 'string') return undefined
+  try {
+    return describeIssues(issues as Issue[])
+  } catch {
+    return 'does not fit its schema'
+  }
+}
+
+const KINDS: Readonly<Record<Kind, true>> = {
+  schema: true,
+  business: true,
+  integration: true,
+  timeout: true,
+  auth: true,
+  crash: true,
+  expired: true,
+  handler: true,
+}
+
+/** Checked, since another version of this package may have written it. */
+const toldOf = (value: object): Told | undefined => {
+  const told = look(value, FAILURE)
+  const category = look(told, 'category') as Category
+  const kind = look(told, 'kind') as Kind
+  const retryAfter = look(told, 'retryAfter')
+  if (!CATEGORIES.includes(category)) return undefined
+  return {
+    category,
+    kind: typeof kind === 'string' && Object.hasOwn(KINDS, kind) ? kind : 'handler',
+    ...(typeof retryAfter === 'number' && retryAfter >= 0 && retryAfter < Infinity && { retryAfter }),
+  }
+}
+
+/** A long message at its head must not push the frames out. */
+const stackOf = (value: object): string | undefined => {
+  const stack = textOf(value, 'stack')
+  if (!stack) return undefined
+  const frames = stack.indexOf('\n    at ')
+  if (frames < 0) return bounded(stack, MAX_STACK)
+  return bounded(bounded(stack.slice(0, frames), MAX_HEADLINE) + stack.slice(frames), MAX_STACK)
+}

@@ -1,0 +1,89 @@
+import { delayOf, type Roll } from './backoff.ts'
+import type { Category, Failure } from './failure.ts'
+import type { DeathReason } from './letter.ts'
+import type { Policy } from './policy.ts'
+import type { Instant, Millis } from './time.ts'
+import { extendTrail, type Trail } from './trail.ts'
+
+/** What one run of the handler did. */
+export type Outcome =
+  | { readonly is: 'done' }
+  | { readonly is: 'failed'; readonly failure: Failure }
+  /** The handler answered `later(…)`: not now, and no attempt is spent. */
+  | { readonly is: 'put off'; readonly delay: Millis; readonly because: string }
+  /** The handler answered `dead(…)`, or the event can't be worth an attempt. */
+  | { readonly is: 'refused'; readonly reason: DeathReason; readonly failure: Failure }
+
+/** What should follow an outcome. */
+export type Verdict =
+  | { readonly do: 'done' }
+  | { readonly do: 'retry'; readonly due: Instant; readonly trail: Trail }
+  | {
+      readonly do: 'dead' | 'quarantine'
+      readonly reason: DeathReason
+      readonly failure: Failure
+      readonly trail: Trail
+    }
+  | { readonly do: 'hold'; readonly due: Instant; readonly because: string }
+
+/** What the verdict needs to know of the rules. */
+export interface Limits {
+  readonly policy: Policy
+}
+
+/** A failure nobody knows is tried again twice at most: it may be a defect that does harm each time. */
+export const UNKNOWN_RETRIES = 2
+
+/** Pure: the same rules, trail, outcome, moment and roll give the same verdict. */
+export const decide = (
+  { policy }: Limits,
+  trail: Trail,
+  outcome: Outcome,
+  now: Instant,
+  roll: Roll,
+): Verdict => {
+  switch (outcome.is) {
+    case 'done':
+      return { do: 'done' }
+    case 'put off':
+      return { do: 'hold', due: now + outcome.delay, because: outcome.because }
+    case 'refused':
+      return dead(outcome.reason, outcome.failure, extendTrail(trail, outcome.failure, now))
+    case 'failed':
+      return afterFailure(policy, extendTrail(trail, outcome.failure, now), outcome.failure, now, roll)
+  }
+}
+
+const afterFailure = (policy: Policy, trail: Trail, failure: Failure, now: Instant, roll: Roll): Verdict => {
+  if (failure.category === 'permanent') {
+    return dead(failure.kind === 'schema' ? 'undecodable' : 'permanent', failure, trail)
+  }
+  const retry = trail.spent
+  if (retry > limitOf(policy, failure.category, trail)) return dead('attempts exhausted', failure, trail)
+  const delay = waitFor(policy, failure, retry, roll)
+  const first = trail.firstFailureAt ?? now
+  if (policy.window !== undefined && now + delay > first + policy.window) {
+    return dead('window exhausted', failure, trail)
+  }
+  return { do: 'retry', due: now + delay, trail }
+}
+
+/** How many retries the policy grants, counted so that only unknown failures use up the unknown's two. */
+const limitOf = (policy: Policy, category: Category, trail: Trail): number => {
+  if (category !== 'unknown') return policy.retries
+  const others = trail.spent - (trail.counts.unknown ?? 0)
+  return Math.min(policy.retries, others + UNKNOWN_RETRIES)
+}
+
+/** The other side's wish wins; without one, being throttled waits one step longer than failing. */
+const waitFor = (policy: Policy, failure: Failure, retry: number, roll: Roll): Millis => {
+  if (failure.retryAfter !== undefined) return failure.retryAfter
+  return delayOf(policy.backoff, failure.category === 'rate-limited' ? retry + 1 : retry, roll)
+}
+
+const dead = (reason: DeathReason, failure: Failure, trail: Trail): Verdict => ({
+  do: 'dead',
+  reason,
+  failure,
+  trail,
+})

@@ -1,0 +1,2 @@
+export { knownDestinations, rememberDestinations } from './destinations.ts'
+export { createOffice, type Office, type ReplayResult } from './office.ts'

@@ -1,0 +1,153 @@
+import type { KeptLetter, LetterFilter } from '../contracts/letters.ts'
+import type { Store } from '../contracts/store.ts'
+import type { Tools } from '../contracts/tools.ts'
+import type { Destination, Transport } from '../contracts/transport.ts'
+import { ReprieveError } from '../core/error.ts'
+import type { Millis } from '../core/time.ts'
+import { type Intake, openIntake } from './ingest.ts'
+import { byAddress, replayParcel } from './replay.ts'
+
+/** What an operator can do, once, for command line, library and console alike. */
+export interface Office {
+  /** Where receipts of this office's replays arrive. */
+  readonly receiptTo: string
+  /** Begins to take over what arrives at the destinations, and goes on until close. */
+  open(destinations: readonly Destination[]): Promise<void>
+  /** Takes over what lies at the destinations now. Answers how many letters and receipts that were. */
+  catchUp(destinations: readonly Destination[], stop: AbortSignal): Promise<number>
+  list(filter: LetterFilter, limit: number, after?: string): Promise<readonly KeptLetter[]>
+  count(filter: LetterFilter): Promise<number>
+  show(id: string): Promise<KeptLetter>
+  /** Sends letters back to the subscription that failed. A letter named by id goes again though it is on its way. */
+  replay(filter: LetterFilter): Promise<ReplayResult>
+  close(): Promise<void>
+}
+
+export interface ReplayResult {
+  /** Ids sent on their way; how they end is told by receipts. */
+  readonly sent: readonly string[]
+  /** Ids that were asked for and not sent, with the reason. */
+  readonly skipped: readonly { readonly id: string; readonly because: string }[]
+}
+
+export interface OfficeOptions {
+  readonly transport: Transport
+  readonly store: Store
+  readonly tools: Tools
+}
+
+const BATCH = 50
+const PAGE = 500
+const FOR_EVER: Millis = 100 * 365 * 24 * 60 * 60 * 1000
+
+export const createOffice = async ({ transport, store, tools }: OfficeOptions): Promise<Office> => {
+  const { letters, companion } = store
+  const { clock, journal } = tools
+  const receiptTo = `reprieve.receipts.${await officeName(store, tools)}`
+  // beside a broker the companion buries into the store: the office looks there too
+  const sources = companion && companion !== transport ? [transport, companion] : [transport]
+  const stop = new AbortController()
+  const opened: { intake: Intake; running: Promise<void> }[] = []
+
+  const intakes = (destinations: readonly Destination[]): Promise<Intake[]> => {
+    const all = [...destinations, { name: receiptTo }]
+    return Promise.all(
+      sources.flatMap((source) => all.map((destination) => openIntake(source, destination, letters, tools))),
+    )
+  }
+
+  const sendBatch = async (batch: readonly KeptLetter[], from: readonly ('open' | 'replaying')[]) => {
+    const at = clock.now()
+    const marks = batch.map(({ letter }) => ({ id: letter.id, from, to: 'replaying' as const, at }))
+    const marked = await letters.mark(marks)
+    const ours = batch.filter((_, i) => marked[i])
+    try {
+      for (const group of byAddress(ours)) {
+        await transport.forward(
+          group.to,
+          group.letters.map((letter) => replayParcel(letter, receiptTo, at)),
+        )
+      }
+    } catch (error) {
+      // none of the batch is known to be on its way: offered again, and dedup keeps doubles single
+      await letters.mark(ours.map(({ letter }) => ({ id: letter.id, from: ['replaying'], to: 'open', at })))
+      throw error
+    }
+    for (const { letter } of ours) journal({ at, is: 'replayed', letter: letter.id, service: letter.service })
+    return ours.map(({ letter }) => letter.id)
+  }
+
+  /** The ids that fit now: letters that arrive during the replay are no part of it. */
+  const select = async (filter: LetterFilter): Promise<readonly string[]> => {
+    const ids: string[] = []
+    for (;;) {
+      const page = await letters.find(filter, PAGE, ids.at(-1))
+      ids.push(...page.map(({ letter }) => letter.id))
+      if (page.length < PAGE) return ids
+    }
+  }
+
+  /** A receipt must find its destination: it is made ready before the first parcel leaves. */
+  const prepareReceipts = async (): Promise<void> => {
+    for (const source of sources) await (await source.collect({ name: receiptTo })).close()
+  }
+
+  const whyNot = async (id: string): Promise<string> => {
+    const [found] = await letters.find({ ids: [id] }, 1)
+    return found ? `it is ${found.state}` : 'no letter has this id'
+  }
+
+  return {
+    receiptTo,
+    open: async (destinations) => {
+      for (const intake of await intakes(destinations))
+        opened.push({ intake, running: intake.run(stop.signal) })
+    },
+    catchUp: async (destinations, signal) => {
+      const once = await intakes(destinations)
+      try {
+        const taken = await Promise.all(once.map((intake) => intake.catchUp(signal)))
+        return taken.reduce((sum, each) => sum + each, 0)
+      } finally {
+        await Promise.all(once.map((intake) => intake.close()))
+      }
+    },
+    list: (filter, limit, after) => letters.find(filter, limit, after),
+    count: (filter) => letters.count(filter),
+    show: async (id) => {
+      const [found] = await letters.find({ ids: [id] }, 1)
+      if (!found) {
+        throw new ReprieveError('unknown_letter', `no dead letter has the id ${id}`, {
+          fix: 'take an id from `reprieve dlq list`',
+        })
+      }
+      return found
+    },
+    replay: async (filter) => {
+      await prepareReceipts()
+      const from = filter.ids ? (['open', 'replaying'] as const) : (['open'] as const)
+      const frozen = await select({ ...filter, states: from })
+      const sent: string[] = []
+      for (let i = 0; i < frozen.length; i += BATCH) {
+        const ids = frozen.slice(i, i + BATCH)
+        sent.push(...(await sendBatch(await letters.find({ ids }, BATCH), from)))
+      }
+      const left = (filter.ids ?? frozen).filter((id) => !sent.includes(id))
+      return { sent, skipped: await Promise.all(left.map(async (id) => ({ id, because: await whyNot(id) }))) }
+    },
+    close: async () => {
+      stop.abort()
+      await Promise.all(opened.splice(0).map(({ intake, running }) => running.then(() => intake.close())))
+    },
+  }
+}
+
+/** Each store has one office with a name of its own, so that offices on one broker don't take each other's receipts. */
+const officeName = async ({ board }: Store, { dice }: Tools): Promise<string> => {
+  const known = async () =>
+    (await board.read('office/name')).find(({ entry }) => entry === 'office/name')?.value
+  const name = await known()
+  if (typeof name === 'string') return name
+  await board.post('office/name', dice.uuid().replaceAll('-', '').slice(-12), FOR_EVER, 0)
+  return String(await known())
+}

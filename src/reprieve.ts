@@ -1,0 +1,122 @@
+import { readFile } from 'node:fs/promises'
+import { systemClock } from './adapters/system/clock.ts'
+import { systemDice } from './adapters/system/dice.ts'
+import type { Journal } from './contracts/journal.ts'
+import type { Store } from './contracts/store.ts'
+import type { Clock, Dice, Tools } from './contracts/tools.ts'
+import type { Destination } from './contracts/transport.ts'
+import { ReprieveError } from './core/error.ts'
+import type { Millis } from './core/time.ts'
+import { createOffice, knownDestinations, type Office, rememberDestinations } from './office/index.ts'
+import { openUrl, withoutSecret } from './open.ts'
+import { emptyBook, type RuleBook, readRules } from './rules/index.ts'
+import { type App, createApp } from './runtime/app.ts'
+
+export interface Options {
+  /** The rule book's file, or the book itself; without one sound defaults apply. */
+  readonly rules?: string | RuleBook
+  /** Default: `sqlite:reprieve.db`. */
+  readonly transport?: string
+  /** Default: the transport's own store, or `sqlite:reprieve.db` beside a broker. */
+  readonly store?: string
+  /** Whether this process also takes over dead letters. Default: yes. */
+  readonly office?: boolean
+  readonly journal?: Journal
+  readonly clock?: Clock
+  readonly dice?: Dice
+}
+
+export interface Reprieve extends App, AsyncDisposable {
+  readonly office: Office
+  /** Where dead letters of this app may lie: of its own services, and of others seen on the same store. */
+  knownDestinations(): Promise<readonly Destination[]>
+  /** Drains, then closes the connections. */
+  close(within?: Millis): Promise<void>
+}
+
+const DEFAULT_URL = 'sqlite:reprieve.db'
+
+/** Opens transport and store, reads the rule book, and answers with an app to register handlers on. */
+export const reprieve = async (options: Options = {}): Promise<Reprieve> => {
+  const tools: Tools = {
+    clock: options.clock ?? systemClock,
+    dice: options.dice ?? systemDice(),
+    journal: options.journal ?? (() => {}),
+  }
+  const book = await loadBook(options.rules)
+  const url = options.transport ?? DEFAULT_URL
+  const opened = await openUrl(url, tools)
+  const { transport } = opened
+  const store = await openStore(options.store, url, opened.store, tools).catch(async (error) => {
+    await transport.close()
+    throw error
+  })
+  const app = createApp({ book, transport, store, tools })
+  const office = await createOffice({ transport, store, tools })
+  const withOffice = options.office ?? true
+  let closing: Promise<void> | undefined
+
+  const close = async (within?: Millis): Promise<void> => {
+    await app.drain(within)
+    await office.close()
+    await transport.close()
+    await store.close()
+  }
+
+  const closeOnce = (within?: Millis): Promise<void> => {
+    closing ??= close(within)
+    return closing
+  }
+
+  return {
+    ...app,
+    office,
+    knownDestinations: () => knownDestinations(store.board),
+    start: async () => {
+      await app.start()
+      const destinations = app.destinations()
+      await rememberDestinations(store.board, destinations)
+      if (withOffice) await office.open(destinations)
+    },
+    close: closeOnce,
+    [Symbol.asyncDispose]: () => closeOnce(),
+  }
+}
+
+const loadBook = async (rules: string | RuleBook | undefined): Promise<RuleBook> => {
+  if (rules === undefined) return emptyBook
+  if (typeof rules !== 'string') return rules
+  let text: string
+  try {
+    text = await readFile(rules, 'utf8')
+  } catch (error) {
+    throw new ReprieveError(
+      'bad_rules',
+      `the rule book ${rules} can't be read: ${(error as Error).message}`,
+      {
+        fix: 'check the path, or leave out `rules` to run on the defaults',
+      },
+    )
+  }
+  return readRules(text, rules, process.env)
+}
+
+const openStore = async (
+  url: string | undefined,
+  transport: string,
+  own: Store | undefined,
+  tools: Tools,
+): Promise<Store> => {
+  if (own && (url === undefined || url === transport)) return own
+  const wanted = url ?? DEFAULT_URL
+  if (url === undefined) {
+    const text = `the store beside ${withoutSecret(transport)} is ${wanted}: good for one host`
+    tools.journal({ at: tools.clock.now(), is: 'notice', text })
+  }
+  const opened = await openUrl(wanted, tools)
+  if (opened.store) return opened.store
+  await opened.transport.close()
+  throw new ReprieveError('bad_url', `'${withoutSecret(wanted)}' can't serve as a store`, {
+    fix: 'use sqlite:app.db, or memory: for a trial',
+  })
+}

@@ -1,0 +1,74 @@
+import type { Policy } from '../core/policy.ts'
+import type { Millis } from '../core/time.ts'
+import { type Breaker, type Dependency, NAMING, STORES, TIMEOUTS } from './builtin.ts'
+import { buildBreakers, buildDependencies } from './guards.ts'
+import type { Naming } from './naming.ts'
+import { buildPolicies } from './policies.ts'
+import type { WrittenBook, WrittenDefaults, WrittenService } from './schema.ts'
+
+/** A rule book that holds: what it says, over what is built in. Plain data; nothing in it changes. */
+export interface RuleBook {
+  readonly file?: string
+  readonly naming: Naming
+  readonly topics: ReadonlyMap<string, Topic>
+  readonly policies: ReadonlyMap<string, Policy>
+  readonly breakers: ReadonlyMap<string, Breaker>
+  readonly timeouts: ReadonlyMap<string, Millis>
+  readonly dependencies: ReadonlyMap<string, Dependency>
+  /** URLs by name. undefined: known by name only, and served by the app's own store. URLs may hold secrets. */
+  readonly stores: ReadonlyMap<string, string | undefined>
+  readonly defaults: WrittenDefaults
+  readonly services: ReadonlyMap<string, WrittenService>
+  readonly dapr: NonNullable<WrittenBook['dapr']>
+  /** The line on which each path of the book is written, by `pathKey`. */
+  readonly lines: ReadonlyMap<string, number>
+}
+
+export interface Topic {
+  /** Which types are published there, exact or with a trailing star. */
+  readonly types: readonly string[]
+  /** How long the broker keeps what was published. */
+  readonly retention?: Millis
+}
+
+export const buildBook = (
+  written: Partial<WrittenBook>,
+  file?: string,
+  lines: ReadonlyMap<string, number> = new Map(),
+): RuleBook => {
+  const timeouts = new Map([...TIMEOUTS, ...Object.entries(written.timeouts ?? {})])
+  const breakers = buildBreakers(written.breakers ?? {})
+  return {
+    ...(file !== undefined && { file }),
+    naming: { ...NAMING, ...present(written.naming ?? {}) },
+    topics: new Map(Object.entries(written.topics ?? {}).map(([name, entry]) => [name, topic(entry)])),
+    policies: buildPolicies(written.policies ?? {}),
+    breakers,
+    timeouts,
+    dependencies: buildDependencies(written.dependencies ?? {}, timeouts, breakers),
+    stores: new Map([
+      ...STORES.map((name) => [name, undefined] as const),
+      ...Object.entries(written.stores ?? {}).map(([name, url]) => [name, url || undefined] as const),
+    ]),
+    defaults: written.defaults ?? {},
+    services: new Map(Object.entries(written.services ?? {})),
+    dapr: written.dapr ?? {},
+    lines,
+  }
+}
+
+const topic = (entry: NonNullable<WrittenBook['topics']>[string]): Topic => {
+  if ('types' in entry) {
+    return {
+      types: entry.types,
+      ...(entry.retention !== undefined && { retention: entry.retention }),
+    }
+  }
+  return { types: entry }
+}
+
+const present = <T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never
+
+/** No rule book at all: everything as built in. */
+export const emptyBook: RuleBook = buildBook({})

@@ -1,0 +1,79 @@
+import type { Override } from '../core/classify.ts'
+import type { Priority } from '../core/event.ts'
+import type { Policy } from '../core/policy.ts'
+import type { Millis } from '../core/time.ts'
+import type { Alert, Breaker, Dependency, Poison } from './builtin.ts'
+
+/** What the rule book says for one service and one event: nothing left open. */
+export interface Rules {
+  readonly service: string
+  readonly event: string
+  readonly consumerGroup: string
+  readonly topic: string
+  /** The nearest place at which the book speaks of this pair. */
+  readonly covered: 'exact' | 'prefix' | 'service' | 'default'
+  readonly policy: Policy
+  /** For one attempt of the handler. */
+  readonly timeout: Millis
+  /** The handler's own; those of its dependencies stand with them. */
+  readonly breaker?: Breaker
+  readonly dependencies: readonly Dependency[]
+  /** The first that matches counts. */
+  readonly overrides: readonly Override[]
+  readonly idempotency: Idempotency
+  readonly deadLetter: DeadLetter
+  /** Absent: switched off. */
+  readonly poison?: Poison
+  readonly alerts: readonly Alert[]
+  readonly channel?: string
+  readonly order: 'none' | 'key'
+  /** With order by key: what becomes of those that come after one that died. */
+  readonly afterDeath: 'continue' | 'hold'
+  readonly batch?: Batch
+  readonly ttl?: Millis
+  readonly priority?: Priority
+  readonly criticality: 'low' | 'medium' | 'high' | 'critical'
+  readonly dataLoss: 'acceptable' | 'unacceptable'
+  /** Where each value comes from, by its dotted path in here; absent values have none. */
+  readonly provenance: Readonly<Record<string, Provenance>>
+}
+
+export type Provenance = { readonly file: string; readonly line: number } | 'built in'
+
+export interface Idempotency {
+  readonly pattern: 'dedup' | 'upsert' | 'state' | 'transaction' | 'none'
+  /** A name in the book's stores. */
+  readonly store: string
+  readonly ttl: Millis
+  readonly key: 'id' | 'id+correlation'
+}
+
+export interface DeadLetter {
+  readonly destination: string
+  readonly quarantine: string
+  /** How long the office keeps letters. */
+  readonly retention: Millis
+  /** After how long the broker itself drops them; absent: never. */
+  readonly expire?: Millis
+  readonly reprocessing: 'manual' | 'automatic' | 'filtered'
+  readonly channel?: string
+}
+
+export interface Batch {
+  readonly size: number
+  readonly timeout: Millis
+  readonly concurrency: number
+  readonly by: 'none' | 'source'
+}
+
+/** What holds for a service as a whole. */
+export interface ServiceRules {
+  readonly service: string
+  readonly consumerGroup: string
+  /** Handlers that run at once. */
+  readonly concurrency: number
+  /** Deliveries that may be out and unsettled at once. */
+  readonly window: number
+  readonly lease: Millis
+  readonly provenance: Readonly<Record<string, Provenance>>
+}

@@ -1,0 +1,155 @@
+import type { Store } from '../contracts/store.ts'
+import type { Tools } from '../contracts/tools.ts'
+import type { Destination, Transport } from '../contracts/transport.ts'
+import { ReprieveError } from '../core/error.ts'
+import type { Event } from '../core/event.ts'
+import { patternFault } from '../core/pattern.ts'
+import type { Millis } from '../core/time.ts'
+import { dependencyTimeout, type RuleBook, serviceRules, topicOf } from '../rules/index.ts'
+import type { Registered } from './attempt.ts'
+import { createDeadlines } from './deadline.ts'
+import type { Handler, PublishOptions, Schema } from './handler.ts'
+import { planService } from './plan.ts'
+import { makeEvent, publishAll } from './publish.ts'
+import { type RunningService, startService } from './service.ts'
+
+/** A service's handlers, one per event type or pattern. */
+export interface Service {
+  on<Data>(pattern: string, schema: Schema<Data>, handler: Handler<Data>): Service
+  // biome-ignore lint/suspicious/noExplicitAny: without a schema the data may be anything
+  on(pattern: string, handler: Handler<any>): Service
+}
+
+export interface App {
+  readonly book: RuleBook
+  readonly transport: Transport
+  readonly store: Store
+  service(name: string): Service
+  /** Subscribes every service and begins to pull. */
+  start(): Promise<void>
+  /** Resolves with the event's id when it is durable. */
+  publish(type: string, data?: unknown, options?: PublishOptions): Promise<string>
+  /** Whole CloudEvents, many at once. */
+  publishEvents(events: readonly Event[]): Promise<void>
+  /** Where the started services bury. */
+  destinations(): readonly Destination[]
+  /** Stops pulling, lets handlers finish, hands back the rest. The connection stays open. */
+  drain(within?: Millis): Promise<void>
+}
+
+export interface AppOptions {
+  readonly book: RuleBook
+  readonly transport: Transport
+  readonly store: Store
+  readonly tools: Tools
+}
+
+const PATIENCE = 30_000
+
+export const createApp = ({ book, transport, store, tools }: AppOptions): App => {
+  const services = new Map<string, Map<string, Registered>>()
+  const running: RunningService[] = []
+  const deadlines = createDeadlines(tools.clock)
+  // a transport that keeps its own ledger waits as long as asked: it needs no companion
+  const companion = transport.can.claims ? undefined : store.companion
+  const destinations = new Map<string, Destination>()
+  let started = false
+
+  const topic = (type: string) => topicOf(book, type)
+
+  const publish = async (type: string, data: unknown, options: PublishOptions = {}): Promise<string> => {
+    const event = makeEvent(type, data, options, tools)
+    await publishAll(transport, topic, [event], tools)
+    return event.id
+  }
+
+  return {
+    book,
+    transport,
+    store,
+    publish,
+    destinations: () => [...destinations.values()],
+    publishEvents: (events) => publishAll(transport, topic, events, tools),
+    service: (name) => {
+      if (started) throw new ReprieveError('bad_handlers', `service ${name} was registered after start()`)
+      if (!/^[\w][\w.-]*$/.test(name)) {
+        throw new ReprieveError('bad_handlers', `'${name}' can't name a service`, {
+          fix: 'use letters, digits, dots, dashes and underscores',
+        })
+      }
+      let handlers = services.get(name)
+      if (!handlers) {
+        handlers = new Map()
+        services.set(name, handlers)
+      }
+      return registrar(name, handlers)
+    },
+    start: async () => {
+      if (started) throw new ReprieveError('bad_usage', 'the app was started already')
+      started = true
+      const plans = [...services].map(([name, handlers]) => {
+        const plan = planService(book, name, [...handlers.keys()], transport)
+        return { name, handlers, plan }
+      })
+      for (const { name, handlers, plan } of plans) {
+        for (const { destinations: each } of plan.subscriptions)
+          for (const one of each) destinations.set(one.name, one)
+        const { concurrency } = serviceRules(book, name)
+        const timeoutOf = (dependency: string) => dependencyTimeout(book, dependency)
+        running.push(
+          await startService({
+            name,
+            plan,
+            handlers,
+            concurrency,
+            deadlines,
+            transport,
+            companion,
+            ledger: store.ledger,
+            tools,
+            publish,
+            timeoutOf,
+          }),
+        )
+      }
+    },
+    drain: async (within = PATIENCE) => {
+      await Promise.all(running.splice(0).map((service) => service.drain(within)))
+    },
+  }
+}
+
+const registrar = (name: string, handlers: Map<string, Registered>): Service => {
+  const service: Service = {
+    on: (pattern: string, ...rest: readonly unknown[]) => {
+      const fault = patternFault(pattern)
+      if (fault) {
+        throw new ReprieveError('bad_handlers', `${name}.on('${pattern}', …): the pattern ${fault}`, {
+          fix: "name an event, like 'todo.task.created', or a beginning with a star at its end, like 'todo.task.*'",
+        })
+      }
+      const handle = rest.at(-1)
+      const schema = rest.length > 1 ? (rest[0] as Schema<unknown>) : undefined
+      if (typeof handle !== 'function') {
+        throw new ReprieveError('bad_handlers', `${name}.on('${pattern}', …) was given no function`)
+      }
+      if (schema && typeof schema['~standard']?.validate !== 'function') {
+        throw new ReprieveError(
+          'bad_handlers',
+          `${name}.on('${pattern}', …): the schema is no Standard Schema`,
+          {
+            fix: 'pass a schema of zod 4, valibot, arktype or another library that has `~standard`',
+          },
+        )
+      }
+      if (handlers.has(pattern)) {
+        throw new ReprieveError('bad_handlers', `${name} has two handlers for '${pattern}'`, {
+          fix: 'one handler per event type or pattern: join them, or give one to another service',
+        })
+      }
+      handlers.set(pattern, { pattern, schema, handle: handle as Registered['handle'] })
+      return service
+    },
+  }
+  return service
+}

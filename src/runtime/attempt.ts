@@ -1,0 +1,78 @@
+import type { Delivery } from '../contracts/transport.ts'
+import { classify } from '../core/classify.ts'
+import { Invalid } from '../core/errors.ts'
+import { decodeData, type Event } from '../core/event.ts'
+import type { Failure } from '../core/failure.ts'
+import type { Instant } from '../core/time.ts'
+import type { Outcome } from '../core/verdict.ts'
+import type { Rules } from '../rules/index.ts'
+import { type Deadlines, within } from './deadline.ts'
+import { answerOf, type Context, type Handled, isLater, type Reply, type Schema } from './handler.ts'
+
+/** A handler with the schema of its events' data, as it was registered. */
+export interface Registered {
+  readonly pattern: string
+  readonly schema: Schema<unknown> | undefined
+  readonly handle: (event: Handled<unknown>, ctx: Context) => Reply | Promise<Reply>
+}
+
+export interface AttemptOptions {
+  readonly delivery: Delivery
+  readonly registered: Registered
+  readonly rules: Rules
+  readonly deadlines: Deadlines
+  readonly stop: AbortSignal
+  readonly now: () => Instant
+  readonly context: (signal: () => AbortSignal) => Context
+}
+
+/** Decodes, validates and runs the handler under its deadline. Answers with an outcome; it never throws. */
+export const attempt = async (options: AttemptOptions): Promise<Outcome> => {
+  const { delivery, registered, rules, deadlines, stop, context } = options
+  if (delivery.broken !== undefined)
+    return { is: 'refused', reason: 'undecodable', failure: broken(delivery.broken) }
+  const { event } = delivery.parcel
+  if (isExpired(event, options.now())) return { is: 'refused', reason: 'expired', failure: expired(event) }
+  try {
+    const reply = await within(deadlines, rules.timeout, `handler ${registered.pattern}`, stop, (signal) => {
+      const value = decodeData(event)
+      const ctx = context(signal)
+      if (!registered.schema) return registered.handle({ ...event, data: value }, ctx)
+      return validated(registered.schema, value, (data) => registered.handle({ ...event, data }, ctx))
+    })
+    const answer = answerOf(reply)
+    if (!answer) return { is: 'done' }
+    if (isLater(answer)) return { is: 'put off', delay: answer.delay, because: answer.because }
+    return { is: 'refused', reason: 'refused', failure: refused(answer.because) }
+  } catch (error) {
+    return { is: 'failed', failure: classify(error, rules.overrides, options.now()) }
+  }
+}
+
+const validated = async (
+  schema: Schema<unknown>,
+  value: unknown,
+  handle: (data: unknown) => Reply | Promise<Reply>,
+): Promise<Reply> => {
+  const result = await schema['~standard'].validate(value)
+  if (result.issues) throw new Invalid('the data does not fit its schema', { issues: result.issues })
+  return handle(result.value)
+}
+
+const isExpired = (event: Event, now: Instant): boolean => {
+  const { expirytime } = event.extensions
+  return expirytime !== undefined && Date.parse(expirytime) <= now
+}
+
+const permanent = (kind: Failure['kind'], name: string, message: string): Failure => ({
+  category: 'permanent',
+  kind,
+  name,
+  message,
+  because: `${name} is permanent`,
+})
+
+const broken = (why: string): Failure => permanent('schema', 'Undecodable', why)
+const refused = (why: string): Failure => permanent('business', 'Refused', why)
+const expired = (event: Event): Failure =>
+  permanent('expired', 'Expired', `the event was worth handling until ${event.extensions.expirytime}`)

@@ -1,0 +1,60 @@
+import { hash } from 'node:crypto'
+import type { Ledger } from '../contracts/ledger.ts'
+import type { Tools } from '../contracts/tools.ts'
+import type { Delivery } from '../contracts/transport.ts'
+import type { Claim, LedgerKey } from '../core/ledger.ts'
+import type { Parcel } from '../core/parcel.ts'
+import type { Instant } from '../core/time.ts'
+import type { Rules } from '../rules/index.ts'
+
+/**
+ * Which claim a delivery needs. Dedup claims always; the other patterns only what was handed over before, to
+ * find the event that kills its process; `none` never.
+ */
+export const ledgerKeyOf = (rules: Rules, parcel: Parcel, redelivered: boolean): LedgerKey | undefined => {
+  const { pattern, key, ttl } = rules.idempotency
+  if (pattern === 'none' || (pattern !== 'dedup' && !redelivered)) return undefined
+  const { event, trail } = parcel
+  return {
+    service: rules.service,
+    id: key === 'id+correlation' ? `${event.id}+${event.extensions.correlationid ?? ''}` : event.id,
+    hash: event.data === null ? '' : hash('sha256', event.data, 'base64url').slice(0, 22),
+    attempt: trail.spent + 1,
+    generation: trail.generation,
+    ttl,
+  }
+}
+
+/**
+ * Claims for the deliveries of a transport that keeps no ledger itself. While the ledger can't be reached nothing
+ * is processed and nothing acknowledged: it is asked again until it answers or the service stops.
+ */
+export const claimAll = async (
+  ledger: Ledger,
+  keys: readonly (LedgerKey | undefined)[],
+  until: () => Instant,
+  { clock, journal }: Tools,
+  stop: AbortSignal,
+): Promise<readonly (Claim | undefined)[] | undefined> => {
+  const wanted = keys.filter((key) => key !== undefined)
+  if (wanted.length === 0) return keys.map(() => undefined)
+  for (let pause = 100; !stop.aborted; pause = Math.min(pause * 2, 5000)) {
+    try {
+      const claims = [...(await ledger.claim(wanted, until()))]
+      return keys.map((key) => (key ? claims.shift() : undefined))
+    } catch (error) {
+      journal({ at: clock.now(), is: 'trouble', where: 'the ledger', error: error as Error, retryIn: pause })
+      await clock.sleep(pause, stop)
+    }
+  }
+  return undefined
+}
+
+export const claimed = (
+  deliveries: readonly Delivery[],
+  claims: readonly (Claim | undefined)[],
+): readonly Delivery[] =>
+  deliveries.map((delivery, i) => {
+    const claim = claims[i]
+    return claim ? Object.assign(delivery, { claim }) : delivery
+  })

@@ -1,0 +1,50 @@
+import type { Journal } from '../contracts/journal.ts'
+import type { Delivery } from '../contracts/transport.ts'
+import type { Instant } from '../core/time.ts'
+import type { Rules } from '../rules/index.ts'
+import { about } from './about.ts'
+import { type Deadlines, within } from './deadline.ts'
+import type { Context, PublishOptions } from './handler.ts'
+
+export interface ContextOptions {
+  readonly delivery: Delivery
+  readonly rules: Rules
+  readonly topic: string
+  readonly deadlines: Deadlines
+  readonly journal: Journal
+  readonly now: () => Instant
+  readonly publish: (type: string, data: unknown, options: PublishOptions) => Promise<string>
+  readonly timeoutOf: (dependency: string) => number
+}
+
+/** What a handler is given beside the event. The signal is made when it is looked at. */
+export const createContext = (options: ContextOptions, signal: () => AbortSignal): Context => {
+  const { delivery, rules, deadlines } = options
+  const { event, trail } = delivery.parcel
+  return {
+    get signal() {
+      return signal()
+    },
+    attempt: trail.spent + 1,
+    trail,
+    idempotencyKey: event.headers['x-idempotency-key'] ?? event.id,
+    log: (text, fields = {}) =>
+      options.journal({
+        at: options.now(),
+        is: 'log',
+        text,
+        fields,
+        ...about(rules.service, options.topic, event),
+      }),
+    call: (dependency, fn) =>
+      within(deadlines, options.timeoutOf(dependency), `the call to ${dependency}`, signal(), (own) =>
+        fn(own()),
+      ),
+    publish: (type, data, publishOptions = {}) =>
+      options.publish(type, data, {
+        source: rules.service,
+        correlationId: event.extensions.correlationid ?? event.id,
+        ...publishOptions,
+      }),
+  }
+}

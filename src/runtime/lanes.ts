@@ -1,0 +1,86 @@
+/**
+ * Work side by side, at most `width` at once. Works of the same lane run one after another, in the order they
+ * came; those without a lane are free. Fast work goes before the rest.
+ */
+export interface Lanes {
+  add(work: Work): void
+  /** Resolves when nothing is running or waiting. */
+  idle(): Promise<void>
+  /** Takes out what has not begun. */
+  clear(): readonly Work[]
+}
+
+export interface Work {
+  readonly lane: string | undefined
+  readonly fast: boolean
+  /**
+   * Must not reject. It may call `handled` before it ends: what is left, to be settled, needs no slot then, but its
+   * lane waits for it still.
+   */
+  run(handled: () => void): Promise<void>
+}
+
+export const createLanes = (width: number): Lanes => {
+  const fast: Work[] = []
+  const calm: Work[] = []
+  /** What waits behind the running work of a lane. */
+  const behind = new Map<string, Work[]>()
+  const waiters: (() => void)[] = []
+  let running = 0
+  let slots = width
+
+  const next = (): Work | undefined => fast.shift() ?? calm.shift()
+
+  const fill = (): void => {
+    while (slots > 0) {
+      const work = next()
+      if (!work) break
+      running++
+      slots--
+      void follow(work)
+    }
+    if (running === 0) for (const wake of waiters.splice(0)) wake()
+  }
+
+  const follow = async (work: Work): Promise<void> => {
+    let handled = false
+    const free = (): void => {
+      if (handled) return
+      handled = true
+      slots++
+      fill()
+    }
+    await work.run(free)
+    running--
+    if (work.lane !== undefined) {
+      const follower = behind.get(work.lane)?.shift()
+      if (follower) enqueue(follower)
+      else behind.delete(work.lane)
+    }
+    if (handled) fill()
+    else free()
+  }
+
+  const enqueue = (work: Work): void => void (work.fast ? fast : calm).push(work)
+
+  return {
+    add: (work) => {
+      const queue = work.lane === undefined ? undefined : behind.get(work.lane)
+      if (queue) queue.push(work)
+      else {
+        if (work.lane !== undefined) behind.set(work.lane, [])
+        enqueue(work)
+        fill()
+      }
+    },
+    idle: () => (running === 0 ? Promise.resolve() : new Promise((resolve) => waiters.push(resolve))),
+    clear: () => {
+      const waiting = [
+        ...fast.splice(0),
+        ...calm.splice(0),
+        ...[...behind.values()].flatMap((queue) => queue.splice(0)),
+      ]
+      return waiting
+    },
+  }
+}

@@ -1,0 +1,107 @@
+import type { Can, Subscription } from '../contracts/transport.ts'
+import { ReprieveError } from '../core/error.ts'
+import { bestMatch } from '../core/pattern.ts'
+import {
+  destinationsFor,
+  type RuleBook,
+  type Rules,
+  rulesFor,
+  serviceRules,
+  topicsFor,
+} from '../rules/index.ts'
+import { ledgerKeyOf } from './claims.ts'
+
+/** What one service needs of its transport, worked out before anything is asked of it. */
+export interface Plan {
+  readonly subscriptions: readonly Subscription[]
+  /** The pattern of the handler that takes this type at this topic; undefined = it is not for this door. */
+  handlerOf(subscription: Subscription, type: string): string | undefined
+  rulesOf(topic: string, type: string): Rules
+}
+
+/** Types come from outside: whoever sends a new one with each event must not fill the memory. */
+const MOST_REMEMBERED = 10_000
+
+export const planService = (
+  book: RuleBook,
+  service: string,
+  patterns: readonly string[],
+  transport: { readonly name: string; readonly can: Can },
+): Plan => {
+  const remembered = new Map<string, Rules>()
+  const bests = new Map<string, string>()
+  const rulesOf = (topic: string, type: string): Rules => {
+    const pair = `${topic} ${type}`
+    let rules = remembered.get(pair)
+    if (!rules) {
+      rules = rulesFor(book, service, type, topic)
+      if (remembered.size < MOST_REMEMBERED) remembered.set(pair, rules)
+    }
+    return rules
+  }
+  const { consumerGroup, window, lease } = serviceRules(book, service)
+
+  const byTopic = new Map<string, string[]>()
+  for (const pattern of patterns) {
+    for (const topic of topicsOf(book, service, pattern, transport)) {
+      const types = byTopic.get(topic)
+      if (types) types.push(pattern)
+      else byTopic.set(topic, [pattern])
+    }
+  }
+
+  const subscriptions = [...byTopic].map(([topic, types]): Subscription => {
+    const ordered = types.find((type) => rulesOf(topic, type).order === 'key')
+    if (ordered !== undefined && transport.can.order !== 'key') {
+      throw new ReprieveError(
+        'no_order',
+        `${service} asks for order: key on ${ordered}, which ${transport.name} can't keep`,
+        { fix: 'run it on sqlite:, or set order: none for this event' },
+      )
+    }
+    return {
+      service,
+      topic,
+      consumerGroup,
+      types,
+      order: ordered === undefined ? 'none' : 'key',
+      lease,
+      window,
+      destinations: destinationsFor(book, service, types, topic),
+      ledgerKey: (parcel, redelivered) =>
+        handlerOf(types, parcel.event.type) === undefined
+          ? undefined
+          : ledgerKeyOf(rulesOf(topic, parcel.event.type), parcel, redelivered),
+    }
+  })
+
+  /** A type that a more exact handler of this service takes at another topic is skipped here. */
+  const handlerOf = (types: readonly string[], type: string): string | undefined => {
+    let best = bests.get(type)
+    if (best === undefined) {
+      best = bestMatch(patterns, type)
+      if (best === undefined) return undefined
+      if (bests.size < MOST_REMEMBERED) bests.set(type, best)
+    }
+    return types.includes(best) ? best : undefined
+  }
+
+  return { subscriptions, handlerOf: (subscription, type) => handlerOf(subscription.types, type), rulesOf }
+}
+
+const topicsOf = (
+  book: RuleBook,
+  service: string,
+  pattern: string,
+  transport: { readonly name: string; readonly can: Can },
+): readonly string[] => {
+  const topics = topicsFor(book, pattern, transport.can.patterns)
+  if (topics.length > 0) return topics
+  throw new ReprieveError(
+    'bad_rules',
+    `${service} handles ${pattern}, and no declared topic carries such events`,
+    {
+      fix: `${transport.name} needs declared topics: add \`topics: { my-topic: ['${pattern}'] }\` to the rule book`,
+    },
+  )
+}

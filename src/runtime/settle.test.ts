@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest'
+import type { Finish, Ledger } from '../contracts/ledger.ts'
+import type { Delivery, Inlet, Settled, Settlement, Transport } from '../contracts/transport.ts'
+import type { Held } from '../core/ledger.ts'
+import { freshParcel } from '../core/parcel.ts'
+import { testTools } from '../testing/tools.ts'
+import { createSettler, type Step } from './settle.ts'
+
+const delivery = (id: string): Delivery => ({
+  parcel: freshParcel({ id, source: 's', type: 't', extensions: {}, headers: {}, data: null }, 0),
+  redelivered: false,
+})
+const held = (id: string): Held => ({
+  key: { service: 's', id, hash: 'h', attempt: 1, generation: 0, ttl: 1000 },
+  token: 1,
+})
+
+/** Writes down the order in which the others are asked; `answer` says how the inlet settles. */
+const bench = (answer: (settlement: Settlement) => Settled = () => 'done') => {
+  const log: string[] = []
+  const tools = testTools()
+  const inlet = {
+    settle: async (batch: readonly Settlement[]) => {
+      log.push(`settle ${batch.map((each) => `${each.do} ${each.delivery.parcel.event.id}`).join(', ')}`)
+      return batch.map(answer)
+    },
+  } as unknown as Inlet
+  const ledger = {
+    finish: async (ends: readonly Finish[]) => {
+      log.push(`finish ${ends.map(({ held: { key }, as }) => `${key.id} ${as}`).join(', ')}`)
+      return ends.map(() => true)
+    },
+  } as unknown as Ledger
+  const companion = {
+    forward: async (_: unknown, parcels: readonly unknown[]) => void log.push(`forward ${parcels.length}`),
+  } as unknown as Transport
+  const address = { service: 's', topic: 't', consumerGroup: 'g' }
+  return { log, settler: createSettler({ address, inlet, ledger, companion, tools }), ...tools }
+}
+
+const later = (id: string): Step => {
+  const from = delivery(id)
+  return {
+    do: 'later',
+    delivery: from,
+    parcel: { ...from.parcel, trail: { ...from.parcel.trail, spent: 1 } },
+    held: held(id),
+  }
+}
+
+describe('the settler', () => {
+  it('settles in one group what gathered in one turn', async () => {
+    const { settler, log } = bench()
+    await Promise.all(['a', 'b', 'c'].map((id) => settler.settle({ do: 'ack', delivery: delivery(id) })))
+    expect(log).toEqual(['settle ack a, ack b, ack c'])
+  })
+
+  it('remembers an effect before the ack, and every other end after the new home is there', async () => {
+    const { settler, log } = bench()
+    await Promise.all([
+      settler.settle({ do: 'ack', delivery: delivery('a'), held: held('a') }),
+      settler.settle(later('b')),
+      settler.settle({ do: 'give back', delivery: delivery('c'), held: held('c') }),
+    ])
+    expect(log).toEqual(['finish a done', 'settle ack a, later b, give back c', 'finish b spent, c free'])
+  })
+
+  it('moves to the companion before the original is acknowledged', async () => {
+    const { settler, log } = bench()
+    const step = later('a') as Extract<Step, { do: 'later' }>
+    await settler.settle({ ...step, do: 'companion' })
+    expect(log).toEqual(['forward 1', 'settle ack a', 'finish a spent'])
+  })
+
+  it('frees the claim of a delivery that was lost', async () => {
+    const { settler, log } = bench(() => 'lost')
+    expect(await settler.settle(later('a'))).toBe('lost')
+    expect(log.at(-1)).toBe('finish a free')
+  })
+
+  it('tries again what would not go, while others pass', async () => {
+    let failures = 2
+    const { settler, log, clock, facts } = bench(({ delivery: { parcel } }) =>
+      parcel.event.id === 'bad' && failures-- > 0 ? new Error('no route') : 'done',
+    )
+    const bad = settler.settle({ do: 'ack', delivery: delivery('bad') })
+    expect(await settler.settle({ do: 'ack', delivery: delivery('good') })).toBe('done')
+    expect(await clock.runUntil(bad)).toBe('done')
+    expect(log).toEqual(['settle ack bad, ack good', 'settle ack bad', 'settle ack bad'])
+    expect(facts.map(({ is }) => is)).toEqual(['trouble', 'trouble'])
+  })
+
+  it('hands back in the end, so that the event keeps a home', async () => {
+    const { settler, log, clock } = bench(({ do: what }) => (what === 'ack' ? new Error('no') : 'done'))
+    expect(await clock.runUntil(settler.settle({ do: 'ack', delivery: delivery('a') }))).toBe('done')
+    expect(log.at(-1)).toBe('settle give back a')
+    await settler.idle()
+  })
+})

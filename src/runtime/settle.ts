@@ -1,0 +1,129 @@
+import type { Finish, Ledger } from '../contracts/ledger.ts'
+import type { Tools } from '../contracts/tools.ts'
+import type { Address, Delivery, Inlet, Settled, Settlement, Transport } from '../contracts/transport.ts'
+import { type Ending, endingOf, type Held } from '../core/ledger.ts'
+import type { Parcel } from '../core/parcel.ts'
+
+/** What is to be done with a delivery: a settlement, or a move to the companion. `held` is the claim it ends. */
+export type Step = { readonly held?: Held } & (
+  | Settlement
+  | { readonly do: 'companion'; readonly delivery: Delivery; readonly parcel: Parcel }
+)
+
+/** The only room that acts. Steps are settled in groups: whatever gathered while the last group was on its way. */
+export interface Settler {
+  /** Resolves when settled: 'lost' where the delivery was no longer ours, an Error where it would not go. */
+  settle(step: Step): Promise<Settled>
+  idle(): Promise<void>
+}
+
+export interface SettlerOptions {
+  readonly address: Address
+  readonly inlet: Inlet
+  /** Absent where the transport ends claims itself. */
+  readonly ledger: Ledger | undefined
+  readonly companion: Transport | undefined
+  readonly tools: Tools
+}
+
+interface Entry {
+  readonly step: Step
+  readonly answer: (settled: Settled) => void
+  tries: number
+}
+
+const TRIES = 5
+const PAUSE = 200
+
+export const createSettler = ({ address, inlet, ledger, companion, tools }: SettlerOptions): Settler => {
+  const { clock, journal } = tools
+  let gathered: Entry[] = []
+  let working = false
+  let unsettled = 0
+  const waiters: (() => void)[] = []
+
+  const gather = (entry: Entry): void => {
+    gathered.push(entry)
+    if (!working) void work()
+  }
+
+  const work = async (): Promise<void> => {
+    working = true
+    await clock.sleep(0)
+    while (gathered.length > 0) {
+      const group = gathered
+      gathered = []
+      const answers = await settleGroup(group.map(({ step }) => step))
+      for (const [i, entry] of group.entries()) conclude(entry, answers[i]!)
+    }
+    working = false
+  }
+
+  /** What would not go is tried again while others pass; in the end it is handed back, so that it has a home. */
+  const conclude = (entry: Entry, settled: Settled): void => {
+    if (!(settled instanceof Error) || entry.tries >= TRIES) {
+      entry.answer(settled)
+      if (--unsettled === 0) for (const wake of waiters.splice(0)) wake()
+      return
+    }
+    const retryIn = PAUSE * 2 ** entry.tries++
+    journal({
+      at: clock.now(),
+      is: 'trouble',
+      where: `settling for ${address.service}`,
+      error: settled,
+      retryIn,
+    })
+    const { delivery, held } = entry.step
+    const step: Step = entry.tries < TRIES ? entry.step : { do: 'give back', delivery, ...(held && { held }) }
+    void clock.sleep(retryIn).then(() => gather({ ...entry, step }))
+  }
+
+  const settleGroup = async (steps: readonly Step[]): Promise<Settled[]> => {
+    try {
+      await moveToCompanion(steps)
+      // an effect that happened is remembered before the ack; the other endings only after the new home is there
+      await finish(steps.flatMap((step) => (step.do === 'ack' ? [{ step, as: 'done' }] : [])))
+      const answers = [...(await inlet.settle(steps.map(asSettlement)))]
+      await finish(
+        steps.flatMap((step, i) => {
+          if (step.do === 'ack' || answers[i] instanceof Error) return []
+          return [{ step, as: answers[i] === 'lost' ? 'free' : endOf(step) }]
+        }),
+      )
+      return answers
+    } catch (error) {
+      return steps.map(() => asError(error))
+    }
+  }
+
+  const moveToCompanion = async (steps: readonly Step[]): Promise<void> => {
+    const parcels = steps.flatMap((step) => (step.do === 'companion' ? [step.parcel] : []))
+    if (parcels.length > 0) await companion!.forward(address, parcels)
+  }
+
+  const finish = async (endings: readonly { step: Step; as: Ending }[]): Promise<void> => {
+    const ends: Finish[] = endings.flatMap(({ step: { held }, as }) => (held ? [{ held, as }] : []))
+    if (ends.length > 0) await ledger?.finish(ends)
+  }
+
+  return {
+    settle: (step) =>
+      new Promise((answer) => {
+        unsettled++
+        gather({ step, answer, tries: 0 })
+      }),
+    idle: () => (unsettled === 0 ? Promise.resolve() : new Promise((resolve) => waiters.push(resolve))),
+  }
+}
+
+/** After the parcel has moved to the companion, the original is only acknowledged. */
+const asSettlement = (step: Step): Settlement =>
+  step.do === 'companion' ? { do: 'ack', delivery: step.delivery } : step
+
+const endOf = (step: Step) =>
+  step.do === 'companion'
+    ? endingOf({ do: 'later', parcel: step.parcel }, step.delivery.parcel.trail)
+    : endingOf(step, step.delivery.parcel.trail)
+
+const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)))

@@ -1,0 +1,34 @@
+import { boardTrials } from './board.ts'
+import { brokenTrials } from './broken.ts'
+import { buryTrials } from './bury.ts'
+import { carryTrials } from './carry.ts'
+import { claimTrials } from './claims.ts'
+import { forwardTrials } from './forward.ts'
+import { laterTrials } from './later.ts'
+import { leaseTrials } from './lease.ts'
+import { ledgerTrials } from './ledger.ts'
+import { lettersTrials } from './letters.ts'
+import { orderTrials } from './order.ts'
+import { publishTrials } from './publish.ts'
+import { receiveTrials } from './receive.ts'
+import { settleTrials } from './settle.ts'
+import { sharingTrials } from './sharing.ts'
+import type { Trial } from './trial.ts'
+
+export const trials: readonly Trial[] = [
+  ...publishTrials,
+  ...receiveTrials,
+  ...settleTrials,
+  ...laterTrials,
+  ...buryTrials,
+  ...forwardTrials,
+  ...sharingTrials,
+  ...leaseTrials,
+  ...carryTrials,
+  ...brokenTrials,
+  ...orderTrials,
+  ...claimTrials,
+  ...ledgerTrials,
+  ...boardTrials,
+  ...lettersTrials,
+]

@@ -1,0 +1,63 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { root } from './source.ts'
+
+/** Rows look like: | A4 | proved | what … | `src/core/backoff.test.ts` › half jitter … | */
+const rows = readFileSync(join(root, 'docs/conformance.md'), 'utf8')
+  .split('\n')
+  .filter((line) => /^\| [A-E]\d+ \|/.test(line))
+  .map((line) => {
+    const [id, state, , tests] = line
+      .split('|')
+      .slice(1)
+      .map((cell) => cell.trim())
+    return { id: id!, state: state!, tests: tests ?? '' }
+  })
+
+const named = (cell: string) =>
+  cell
+    .split('<br>')
+    .map((each) => /^`([^`]+)` › (.+)$/.exec(each.trim()))
+    .filter((match) => match !== null)
+    .map(([, file, title]) => ({ file: file!, title: title!.trim() }))
+
+describe('docs/conformance.md', () => {
+  it('has a row for each requirement touched, once', () => {
+    const ids = rows.map(({ id }) => id)
+    const touched = [
+      'A2',
+      'A3',
+      'A4',
+      'A5',
+      'A6',
+      'A7',
+      'B7',
+      'C2',
+      'D1',
+      'D2',
+      'D3',
+      'D11',
+      'D15',
+      'E1',
+      'E8',
+    ]
+    expect(ids).toEqual([...new Set(ids)])
+    expect(ids).toEqual(expect.arrayContaining(touched))
+  })
+
+  it('says proved or open, and proves by tests that exist', () => {
+    const wrong: string[] = []
+    for (const { id, state, tests } of rows) {
+      if (!['proved', 'open'].includes(state)) wrong.push(`${id}: '${state}' is neither proved nor open`)
+      const proofs = named(tests)
+      if (proofs.length === 0) wrong.push(`${id}: names no test`)
+      for (const { file, title } of proofs) {
+        if (!existsSync(join(root, file))) wrong.push(`${id}: ${file} does not exist`)
+        else if (!readFileSync(join(root, file), 'utf8').includes(title))
+          wrong.push(`${id}: ${file} has no test '${title}'`)
+      }
+    }
+    expect(wrong).toEqual([])
+  })
+})

@@ -1,0 +1,45 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { root } from './source.ts'
+
+const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+  cwd: root,
+  encoding: 'utf8',
+})
+  .split('\n')
+  .filter((path) => /\.(ts|mjs|js|json|md|ya?ml|txt)$/.test(path))
+
+const containing = (pattern: RegExp): string[] =>
+  tracked.filter(
+    (path) =>
+      path !== 'test/architecture/house.test.ts' && pattern.test(readFileSync(join(root, path), 'utf8')),
+  )
+
+describe('the house', () => {
+  it('names no machine, no registry, no folder outside itself', () => {
+    expect(containing(/(^|[^\w.])\/(work|root|home)\/\w/m)).toEqual([])
+    expect(containing(/registry\.(npmjs|yarnpkg)|repo1?\.maven\.apache|deb\.debian\.org/)).toEqual([])
+    expect(containing(/"resolved": "https?:/)).toEqual([])
+    expect(containing(/\.\.\/shared\b/)).toEqual([])
+  })
+
+  it('leaves no unfinished marks and no skipped or focused tests', () => {
+    const unfinished = tracked
+      .filter((path) => path.startsWith('src/'))
+      .filter((path) => /\b(TODO|FIXME|XXX)\b/.test(readFileSync(join(root, path), 'utf8')))
+    expect(unfinished).toEqual([])
+    expect(containing(/\b(it|test)\.(only|todo)\(|describe\.only\(/)).toEqual([])
+  })
+
+  it('installs nothing by script', () => {
+    const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+      packages: Record<string, { hasInstallScript?: boolean; optional?: boolean }>
+    }
+    const scripted = Object.entries(lock.packages).filter(
+      ([, { hasInstallScript, optional }]) => hasInstallScript && !optional,
+    )
+    expect(scripted.map(([name]) => name)).toEqual([])
+  })
+})

@@ -1,0 +1,135 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { fileURLToPath } from 'node:url'
+import { systemClock } from '../../src/adapters/system/clock.ts'
+import { reprieve } from '../../src/index.ts'
+
+const here = dirname(fileURLToPath(import.meta.url))
+
+export interface CrashOptions {
+  /** The transport's URL; `sqlite` means a file in the test's own folder. */
+  readonly transport: string
+  readonly events: number
+  /** Milliseconds between two kills. */
+  readonly killEvery: number
+  /** Gives up after this many milliseconds. */
+  readonly patience: number
+  readonly say?: (line: string) => void
+}
+
+export interface CrashResult {
+  readonly published: number
+  readonly done: number
+  readonly dead: number
+  /** Ids with neither an effect nor a letter. */
+  readonly missing: readonly string[]
+  /** Effects beyond the first: a worker died between its effect and the ack. */
+  readonly doubled: number
+  readonly kills: number
+  readonly seconds: number
+}
+
+/**
+ * Two workers, one of them killed with SIGKILL every few seconds, events that fail at random. Counts from outside:
+ * effects from the workers' own files, letters by reading the store's table with a plain SQLite client.
+ */
+export const crashTest = async (options: CrashOptions): Promise<CrashResult> => {
+  const folder = mkdtempSync(join(tmpdir(), 'reprieve-chaos-'))
+  const store = `sqlite:${join(folder, 'store.db')}`
+  const transport = options.transport === 'sqlite' ? store : options.transport
+  const type = `chaos.event.${process.pid}.${Date.now()}`
+  const began = Date.now()
+  const workers: ChildProcess[] = []
+  const started: ChildProcess[] = []
+  let kills = 0
+
+  const startWorker = async (): Promise<ChildProcess> => {
+    const effects = join(folder, `effects-${started.length}.log`)
+    const child = fork(join(here, 'worker.ts'), [transport, store, effects], {
+      env: { ...process.env, CHAOS_TYPE: type },
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    })
+    started.push(child)
+    await Promise.race([
+      once(child, 'message'),
+      once(child, 'exit').then(() => Promise.reject(new Error('a worker could not start'))),
+    ])
+    return child
+  }
+
+  const effects = (): string[] =>
+    readdirSync(folder)
+      .filter((name) => name.startsWith('effects-'))
+      .flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n').filter(Boolean))
+
+  const letters = (): string[] => {
+    if (!existsSync(join(folder, 'store.db'))) return []
+    const database = new DatabaseSync(join(folder, 'store.db'), { readOnly: true })
+    try {
+      return database
+        .prepare(
+          "SELECT json_extract(CAST(envelope AS TEXT), '$.originalEventId') AS id FROM reprieve_letter",
+        )
+        .all()
+        .map(({ id }) => String(id))
+    } finally {
+      database.close()
+    }
+  }
+
+  try {
+    workers.push(await startWorker(), await startWorker())
+    const publisher = await reprieve({ transport, store, rules: join(here, 'rules.yaml'), office: false })
+    const ids: string[] = []
+    for (let i = 0; i < options.events; i += 100) {
+      const batch = Array.from({ length: Math.min(100, options.events - i) }, (_, j) => i + j)
+      ids.push(...(await Promise.all(batch.map((n) => publisher.publish(type, { n })))))
+    }
+    await publisher.close()
+    options.say?.(`published ${ids.length}`)
+
+    const accounted = () => new Set([...effects(), ...letters()])
+    const end = began + options.patience
+    let nextKill = Date.now() + options.killEvery
+    let seen = accounted()
+    while (seen.size < ids.length && Date.now() < end) {
+      await systemClock.sleep(250)
+      if (Date.now() >= nextKill) {
+        const victim = workers.shift()!
+        const gone = once(victim, 'exit')
+        victim.kill('SIGKILL')
+        await gone
+        kills++
+        workers.push(await startWorker())
+        nextKill = Date.now() + options.killEvery
+      }
+      seen = accounted()
+      options.say?.(`${seen.size} of ${ids.length} accounted for, ${kills} kills`)
+    }
+    const done = effects()
+    const dead = new Set(letters())
+    return {
+      published: ids.length,
+      done: new Set(done).size,
+      dead: dead.size,
+      missing: ids.filter((id) => !seen.has(id)),
+      doubled: done.length - new Set(done).size,
+      kills,
+      seconds: Math.round((Date.now() - began) / 1000),
+    }
+  } finally {
+    await Promise.all(
+      started.map(async (child) => {
+        if (child.exitCode !== null || child.signalCode !== null) return
+        const gone = once(child, 'exit')
+        child.kill('SIGKILL')
+        await gone
+      }),
+    )
+    rmSync(folder, { recursive: true, force: true })
+  }
+}

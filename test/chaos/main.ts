@@ -1,0 +1,42 @@
+import { parseArgs } from 'node:util'
+import { kafkaUrl, serviceUrl } from '../services/urls.ts'
+import { crashTest } from './crash.ts'
+
+/** `npm run chaos -- sqlite|rabbitmq|kafka [--events N] [--kill-every MS] [--minutes N]`: the crash test, as long as you like. */
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: {
+    events: { type: 'string', default: '20000' },
+    'kill-every': { type: 'string', default: '3000' },
+    minutes: { type: 'string', default: '10' },
+  },
+})
+
+const urlOf = (name: string): string | undefined => {
+  if (name === 'sqlite') return 'sqlite'
+  if (name === 'rabbitmq') return serviceUrl('amqp')
+  const kafka = name === 'kafka' ? serviceUrl('kafka') : undefined
+  return kafka && kafkaUrl(kafka)
+}
+
+const names = positionals.length > 0 ? positionals : ['sqlite']
+let lost = 0
+for (const name of names) {
+  const transport = urlOf(name)
+  if (!transport) {
+    console.error(
+      `no server for '${name}': use sqlite, rabbitmq or kafka, and start servers with \`npm run services -- up\``,
+    )
+    process.exit(2)
+  }
+  const result = await crashTest({
+    transport,
+    events: Number(values.events),
+    killEvery: Number(values['kill-every']),
+    patience: Number(values.minutes) * 60_000,
+    say: (line) => process.stdout.isTTY && process.stdout.write(`\r${line}   `),
+  })
+  console.log(`\n${name}: ${JSON.stringify({ ...result, missing: result.missing.length })}`)
+  lost += result.missing.length
+}
+process.exit(lost === 0 ? 0 : 1)

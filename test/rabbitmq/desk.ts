@@ -1,0 +1,130 @@
+import { type Channel, type ChannelModel, connect } from 'amqplib'
+import { afterAll, beforeAll } from 'vitest'
+import { loadClient } from '../../src/adapters/rabbitmq/client.ts'
+import { openTransport } from '../../src/adapters/rabbitmq/index.ts'
+import { readUrl } from '../../src/adapters/rabbitmq/settings.ts'
+import { systemClock } from '../../src/adapters/system/clock.ts'
+import { systemDice } from '../../src/adapters/system/dice.ts'
+import type { Fact } from '../../src/contracts/journal.ts'
+import type { Clock } from '../../src/contracts/tools.ts'
+import type { Delivery, Destination, Inlet, Subscription } from '../../src/contracts/transport.ts'
+import type { Event } from '../../src/core/event.ts'
+
+type Opened = Awaited<ReturnType<typeof openTransport>>
+
+const dice = systemDice()
+
+/** What the tests of the adapter share: transports, a client of their own beside them, and a broom. */
+export const deskAt = (url: string) => {
+  const facts: Fact[] = []
+  const open: Opened[] = []
+  const queues = new Set<string>()
+  const exchanges = new Set<string>()
+  let model: ChannelModel
+
+  beforeAll(async () => {
+    model = await connect(url)
+  })
+
+  afterAll(async () => {
+    for (const transport of open) await transport.close()
+    const channel = await model.createChannel()
+    for (const queue of queues) await channel.deleteQueue(queue)
+    for (const exchange of exchanges) await channel.deleteExchange(exchange)
+    await model.close()
+  })
+
+  const remember = (queue: string): string => {
+    queues.add(queue)
+    return queue
+  }
+
+  return {
+    facts,
+    /** A transport, by another URL or another clock where a test needs one. */
+    transport: async (at = url, clock: Clock = systemClock): Promise<Opened> => {
+      const tools = { clock, dice, journal: (fact: Fact) => facts.push(fact) }
+      const transport = await openTransport(await loadClient(), readUrl(at), tools)
+      open.push(transport)
+      return transport
+    },
+    /** A subscription with names of its own; whatever it makes is deleted at the end. */
+    subscription: (over: Partial<Subscription> = {}): Subscription => {
+      const service = over.service ?? uniqueName('svc')
+      const topic = over.topic ?? uniqueName('topic')
+      const destinations: readonly Destination[] = over.destinations ?? [
+        { name: `${service}.dlq` },
+        { name: `${service}.dlq.quarantine` },
+      ]
+      const queue = remember(`${service}.${topic}`)
+      exchanges.add(`${queue}.dlx`)
+      for (const { name } of destinations) remember(name)
+      return {
+        service,
+        topic,
+        consumerGroup: service,
+        types: ['*'],
+        order: 'none',
+        lease: 30_000,
+        window: 100,
+        ...over,
+        destinations,
+      }
+    },
+    /** The name of a queue that will be deleted at the end. */
+    queue: (prefix: string): string => remember(uniqueName(prefix)),
+    exchange: (prefix: string): string => {
+      const name = uniqueName(prefix)
+      exchanges.add(name)
+      return name
+    },
+    /** A channel of a client that knows nothing of the adapter. A refusal there ends only itself. */
+    channel: async (): Promise<Channel> => {
+      const channel = await model.createChannel()
+      channel.on('error', () => {})
+      return channel
+    },
+  }
+}
+
+export const uniqueName = (prefix: string): string => `${prefix}-${dice.uuid()}`
+
+export const makeEvent = (over: Partial<Event> = {}): Event => ({
+  id: dice.uuid(),
+  source: '/rabbitmq/test',
+  type: 'test.made',
+  datacontenttype: 'application/json',
+  extensions: {},
+  headers: {},
+  data: Buffer.from('{"made":true}'),
+  ...over,
+})
+
+export const makeEvents = (count: number): readonly Event[] =>
+  Array.from({ length: count }, () => makeEvent())
+
+/** Exactly so many deliveries, or what came within the time. */
+export const take = async (inlet: Inlet, count: number, within = 10_000): Promise<readonly Delivery[]> => {
+  const got: Delivery[] = []
+  const signal = AbortSignal.timeout(within)
+  while (got.length < count && !signal.aborted) got.push(...(await inlet.receive(count - got.length, signal)))
+  return got
+}
+
+export const takeOne = async (inlet: Inlet): Promise<Delivery> => {
+  const [delivery] = await take(inlet, 1)
+  if (!delivery) throw new Error('nothing came within 10 s')
+  return delivery
+}
+
+export const idsOf = (deliveries: readonly Delivery[]): readonly string[] =>
+  deliveries.map(({ parcel }) => parcel.event.id).sort()
+
+/** A clock that runs faster than the world, for timeouts that nobody wants to sit through. */
+export const hasty = (times: number): Clock => {
+  const start = systemClock.now()
+  return {
+    now: () => start + (systemClock.now() - start) * times,
+    sleep: (ms, signal) => systemClock.sleep(ms / times, signal),
+  }
+}

@@ -1,0 +1,49 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { cli, folderWith, project, startCli } from './child.ts'
+
+describe('reprieve publish', () => {
+  it('where nobody is subscribed says so, with the fix, and exits with 1', async () => {
+    const { code, stdout, stderr } = await cli(['publish', 'task.created', '{}'], { cwd: folderWith() })
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toMatch(/nobody is subscribed to topic 'task\.created'.*\n {2}fix: /)
+  })
+
+  it('a stream: events of both forms, from a file or a pipe, up to the first bad line', async () => {
+    const cwd = project()
+    const run = startCli(['run', 'handlers.ts', '--json'], { cwd })
+    await run.said('"is":"started"')
+    const many = Array.from({ length: 1200 }, (_, i) =>
+      JSON.stringify({ type: 'task.created', id: `n-${i}`, data: {} }),
+    )
+    writeFileSync(join(cwd, 'events.jsonl'), `${many.join('\r\n')}\n`)
+    const file = await cli(['publish', '--file', 'events.jsonl'], { cwd })
+    expect(file).toEqual({ code: 0, stdout: '1200 events published\n', stderr: '' })
+
+    const input = [
+      '{"specversion":"1.0","id":"ce-1","source":"/shop","type":"task.created","data":{"flaky":true}}',
+      '',
+      '{"type":"task.created","id":"s-1","data":{},"headers":{"a":"b"},"priority":"high"}',
+      '{"type":"task.created","colour":"red"}',
+      '{"type":"task.created","id":"never"}',
+    ].join('\n')
+    const piped = await cli(['publish', '-'], { cwd, input })
+    expect(piped).toEqual({
+      code: 1,
+      stdout: '2 events published, those before line 4\n',
+      stderr: "reprieve: line 4: 'colour' is not known\n",
+    })
+    const unheard = await cli(['publish', '-', '--json'], { cwd, input: '{"type":"nobody.hears","data":1}' })
+    expect(unheard.code).toBe(1)
+    expect(JSON.parse(unheard.stdout)).toMatchObject({
+      published: 0,
+      stopped: { line: 1, because: expect.stringContaining('nobody is subscribed'), fix: expect.any(String) },
+    })
+    const done = () => run.soFar().match(/"is":"done"/g)?.length
+    await expect.poll(done, { timeout: 30_000 }).toBe(1202)
+    run.signal('SIGTERM')
+    const { stdout } = await run.ended
+    expect(stdout).not.toContain('never')
+  })
+})

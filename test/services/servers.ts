@@ -1,0 +1,5 @@
+import { kafka } from './kafka.ts'
+import { rabbitmq } from './rabbitmq.ts'
+import type { Server } from './server.ts'
+
+export const servers: readonly Server[] = [rabbitmq, kafka]
