@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { root } from './source.ts'
@@ -9,7 +9,7 @@ const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--excl
   encoding: 'utf8',
 })
   .split('\n')
-  .filter((path) => /\.(ts|mjs|js|json|md|ya?ml|txt)$/.test(path))
+  .filter((path) => /\.(ts|mjs|js|json|md|ya?ml|txt)$/.test(path) && existsSync(join(root, path)))
 
 const containing = (pattern: RegExp): string[] =>
   tracked.filter(

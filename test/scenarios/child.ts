@@ -110,7 +110,7 @@ export default (app: any) => {
 `
 const RULES = `version: 1
 policies:
-  quick: { backoff: fixed, delay: 50ms, retries: 2 }
+  quick: { backoff: fixed, delay: 50ms, jitter: none, retries: 2 }
 services:
   mail-svc:
     policy: quick

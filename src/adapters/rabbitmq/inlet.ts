@@ -58,6 +58,7 @@ export const openInlet = async (
       try {
         session = await begin()
         if (stop.signal.aborted) return await session.close()
+        wake() // some may have arrived before anybody knew of the new session
         failures = -1
         trouble = await session.over
       } catch (error) {
@@ -135,8 +136,8 @@ export const openInlet = async (
       fates.forEach((fate, n) => {
         const i = owners[n]!
         if (fate === 'kept') return
-        answers[i] = failure(fate, copies[n]!)
-        mine.out.set(batch[i]!.delivery, held[i]!) // still ours: it may be settled again
+        answers[i] = mine.ended() ? 'lost' : failure(fate, copies[n]!)
+        mine.out.set(batch[i]!.delivery, held[i]!) // if still ours, it may be settled again
       })
     }
     giveUp(mine, batch, held, answers)

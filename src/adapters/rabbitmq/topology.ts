@@ -112,8 +112,9 @@ export const declareOn = async (
   }
 }
 
+/** The server cuts its text off after 255 bytes: with long names the values are missing. */
 const DIFFERS =
-  /inequivalent arg '(.+?)' for (\w+) '(.*)' in vhost '.*': received (.+) but current is (.+?)"?$/s
+  /inequivalent arg '(.+?)' for (\w+) '(.+?)'(?: in vhost '.*': received (.+) but current is (.+?))?(?:\.\.\.|$)/s
 
 const explain = (error: Error, place: string): Error => {
   if (error instanceof ReprieveError) return error
@@ -121,9 +122,8 @@ const explain = (error: Error, place: string): Error => {
   const code = replyCode(error)
   if (code === 406 || code === 405) {
     const [, setting, kind, name, asked, has] = DIFFERS.exec(said) ?? []
-    const what = name
-      ? `the ${kind} '${name}' exists with another ${setting}: asked for ${asked}, it has ${has}`
-      : said
+    const values = has ? `: asked for ${asked}, it has ${has}` : ''
+    const what = name ? `the ${kind} '${name}' exists with another ${setting}${values}` : said
     return new ReprieveError('topology_differs', `RabbitMQ at ${place}: ${what}`, {
       fix: `ask for what is there (in the rules or the URL), or empty and delete the ${kind ?? 'queue'} yourself and start again; nothing is ever deleted for you`,
       cause: error,

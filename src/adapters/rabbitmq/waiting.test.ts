@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { deskAt, makeEvent, take, takeOne } from '../../../test/rabbitmq/desk.ts'
 import { describeWith } from '../../../test/services/urls.ts'
+import type { Inlet } from '../../contracts/transport.ts'
 import { freshParcel } from '../../core/parcel.ts'
 import { encodeTrail, freshTrail } from '../../core/trail.ts'
 import { DUE, TRAIL } from './headers.ts'
@@ -21,7 +22,7 @@ describeWith('amqp', 'waiting on RabbitMQ', (url) => {
     const parcels = waits.map((wait) => freshParcel(makeEvent({ subject: String(wait) }), start + wait))
     await transport.forward(one, parcels)
     await transport.forward(two, parcels)
-    for (const inlet of inlets) {
+    const takeAll = async (inlet: Inlet) => {
       const got = new Set<string>()
       while (got.size < waits.length) {
         const { parcel } = await takeOne(inlet)
@@ -33,6 +34,7 @@ describeWith('amqp', 'waiting on RabbitMQ', (url) => {
       }
       expect(await take(inlet, 1, 200)).toEqual([])
     }
+    await Promise.all(inlets.map(takeAll))
   })
 
   it('a parcel that is home before its time waits again, and is not handed over', async () => {

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 /** A wire that a test can cut: the same URL, through a port of ours. */
-export interface Proxy {
+export interface Wire {
   readonly url: string
   /** Ends every connection, as a broken network would. */
   cut(): void
@@ -14,7 +14,7 @@ export interface Proxy {
   close(): Promise<void>
 }
 
-export const openProxy = async (target: string): Promise<Proxy> => {
+export const openWire = async (target: string): Promise<Wire> => {
   const to = new URL(target)
   const sockets = new Set<Socket>()
   let refusing = false
