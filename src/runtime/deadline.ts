@@ -1,6 +1,7 @@
 import type { Clock } from '../contracts/tools.ts'
 import { Timeout } from '../core/errors.ts'
 import type { Instant, Millis } from '../core/time.ts'
+import { type Bag, createBag } from './bag.ts'
 
 interface Watch {
   readonly at: Instant
@@ -14,7 +15,7 @@ export interface Deadlines {
 }
 
 export const createDeadlines = (clock: Clock): Deadlines => {
-  const watches = new Set<Watch>()
+  const watches = createBag<Watch>()
   let sleeper: { readonly until: Instant; readonly wake: AbortController } | undefined
   let rising = false
 
@@ -25,17 +26,13 @@ export const createDeadlines = (clock: Clock): Deadlines => {
     if (wake.signal.aborted) return
     sleeper = undefined
     const now = clock.now()
-    for (const watch of watches) {
-      if (watch.at > now) continue
-      watches.delete(watch)
-      watch.ring()
-    }
+    for (const { at, ring } of watches.values()) if (at <= now) ring()
     if (!sleeper) sleepUntilNext()
   }
 
   const sleepUntilNext = (): void => {
     let next = Number.POSITIVE_INFINITY
-    for (const { at } of watches) next = Math.min(next, at)
+    for (const { at } of watches.values()) next = Math.min(next, at)
     if (next < Number.POSITIVE_INFINITY) void sleep(next)
   }
 
@@ -49,16 +46,22 @@ export const createDeadlines = (clock: Clock): Deadlines => {
 
   return {
     watch: (ms, ring) => {
-      const watch = { at: clock.now() + ms, ring }
-      watches.add(watch)
+      const at = clock.now() + ms
+      const leave = watches.add({
+        at,
+        ring: () => {
+          leave()
+          ring()
+        },
+      })
       if (!sleeper) {
         if (!rising) void rise()
-      } else if (watch.at < sleeper.until) {
+      } else if (at < sleeper.until) {
         sleeper.wake.abort()
-        void sleep(watch.at)
+        void sleep(at)
       }
       return () => {
-        watches.delete(watch)
+        leave()
         // an idle process must be able to end: no sleeper without a watch
         if (watches.size === 0 && sleeper) {
           sleeper.wake.abort()
@@ -100,10 +103,10 @@ export const within = async <T>(
     const abort = () =>
       end(outer?.reason instanceof Error ? outer.reason : new Timeout(`${what} was stopped`))
     const unwatch = deadlines.watch(ms, () => end(new Timeout(`${what} took longer than ${ms} ms`)))
-    outer?.addEventListener('abort', abort, { once: true })
+    const unhear = outer && onAbort(outer, abort)
     const release = () => {
       unwatch()
-      outer?.removeEventListener('abort', abort)
+      unhear?.()
     }
     running.then(
       (value) => {
@@ -117,6 +120,23 @@ export const within = async <T>(
     )
     if (outer?.aborted) abort()
   })
+}
+
+const heard = new WeakMap<AbortSignal, Bag<() => void>>()
+
+/**
+ * One listener on each signal, however many attempts hear of it: a listener that is removed still points at the next
+ * one, and so thousands a second would keep each other, and their events, from being collected.
+ */
+const onAbort = (signal: AbortSignal, act: () => void): (() => void) => {
+  let acts = heard.get(signal)
+  if (!acts) {
+    const all = createBag<() => void>()
+    signal.addEventListener('abort', () => all.values().forEach((each) => void each()), { once: true })
+    heard.set(signal, all)
+    acts = all
+  }
+  return acts.add(act)
 }
 
 const isPromise = <T>(value: Promise<T> | T): value is Promise<T> =>

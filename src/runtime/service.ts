@@ -3,6 +3,7 @@ import type { Tools } from '../contracts/tools.ts'
 import type { Delivery, Inlet, Subscription, Transport } from '../contracts/transport.ts'
 import type { Held } from '../core/ledger.ts'
 import type { Millis } from '../core/time.ts'
+import { type Bag, createBag } from './bag.ts'
 import { claimAll, claimed } from './claims.ts'
 import { createLanes } from './lanes.ts'
 import { createSettler, type Settler } from './settle.ts'
@@ -28,7 +29,7 @@ interface OpenDoor extends Door {
   readonly inlet: Inlet
   readonly claims: boolean
   /** Deliveries that are out and unsettled. */
-  readonly out: Set<Delivery>
+  readonly out: Bag<Delivery>
   readonly settler: Settler
 }
 
@@ -50,7 +51,7 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
       companion,
       tools,
     })
-    return { subscription, transport: transport.name, later, inlet, claims, settler, out: new Set() }
+    return { subscription, transport: transport.name, later, inlet, claims, settler, out: createBag() }
   }
 
   /** Pulls in gulps of half a window: single deliveries would cost a round trip or a commit each. */
@@ -79,19 +80,19 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
   }
 
   const admit = async (door: OpenDoor, batch: readonly Delivery[]): Promise<void> => {
-    for (const delivery of batch) door.out.add(delivery)
+    const leaving = batch.map((delivery) => door.out.add(delivery))
     const ready = door.claims ? batch : await claimBatch(door, batch)
-    for (const delivery of ready) {
+    ready.forEach((delivery, i) => {
       const { priority, orderkey } = delivery.parcel.event.extensions
       lanes.add({
         lane: door.subscription.order === 'key' ? orderkey : undefined,
         fast: priority === 'high' || priority === 'critical',
         run: async (handled) => {
           await walk(delivery, door, handled)
-          leave(door, delivery)
+          leave(door, leaving[i]!)
         },
       })
-    }
+    })
   }
 
   const claimBatch = async (door: OpenDoor, batch: readonly Delivery[]): Promise<readonly Delivery[]> => {
@@ -106,8 +107,8 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
     new Promise((resolve) => {
       waiting.set(door, resolve)
     })
-  const leave = (door: OpenDoor, delivery: Delivery): void => {
-    door.out.delete(delivery)
+  const leave = (door: OpenDoor, goOut: () => void): void => {
+    goOut()
     if (door.out.size > door.subscription.window / 2 && !stop.signal.aborted) return
     waiting.get(door)?.()
     waiting.delete(door)
@@ -119,7 +120,7 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
     for (;;) {
       await clock.sleep(lease / 3, closed.signal)
       if (closed.signal.aborted) return
-      const out = [...door.out]
+      const out = door.out.values()
       if (out.length === 0) continue
       const until = clock.now() + lease
       try {
@@ -174,6 +175,6 @@ const heldBy = ({ claim }: Delivery): readonly Held[] => (claim?.is === 'fresh' 
 
 /** What never began goes back with its inlet's close; its claim must not look like a crash. */
 const releaseClaims = async (doors: readonly OpenDoor[], ledger: Ledger): Promise<void> => {
-  const held = doors.flatMap(({ out, claims }) => (claims ? [] : [...out].flatMap(heldBy)))
+  const held = doors.flatMap(({ out, claims }) => (claims ? [] : out.values().flatMap(heldBy)))
   if (held.length > 0) await ledger.finish(held.map((each) => ({ held: each, as: 'free' as const })))
 }

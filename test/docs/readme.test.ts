@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -68,7 +68,9 @@ describe('README', () => {
       run(cli(publishBad))
       await said('dead')
       expect(run(cli(list))).toMatch(/notification-svc.*permanent/s)
-      expect(run(cli(replay))).toMatch(/1 /)
+      const replayed = spawnSync(process.execPath, cli(replay), { cwd: folder, encoding: 'utf8' })
+      expect(replayed.stdout).toMatch(/dead again/)
+      expect(replayed.status).toBe(1)
       expect(run(cli(explain))).toMatch(/standard[\s\S]*reprieve\.yaml:5/)
     } finally {
       const gone = once(consumer, 'exit')

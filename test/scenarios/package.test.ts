@@ -43,10 +43,11 @@ describe('the published package', () => {
       join(folder, 'app.js'),
       `import { reprieve } from 'reprieve'
        const app = await reprieve({ transport: 'memory:' })
-       app.service('greeter').on('hello', (event) => console.log('hello ' + event.data.name))
+       const greeted = Promise.withResolvers()
+       app.service('greeter').on('hello', (event) => greeted.resolve('hello ' + event.data.name))
        await app.start()
        await app.publish('hello', { name: 'world' })
-       await app.drain()
+       console.log(await greeted.promise)
        await app.close()`,
     )
     expect(node('app.js')).toBe('hello world\n')

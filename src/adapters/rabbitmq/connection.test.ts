@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import {
   deskAt,
   hasty,
@@ -21,6 +21,7 @@ describeWith('amqp', 'the connection to RabbitMQ', (url) => {
   beforeAll(async () => {
     wire = await openWire(url)
   })
+  afterEach(() => wire.admit())
   afterAll(() => wire.close())
 
   const troubles = () => desk.facts.filter((fact) => fact.is === 'trouble')
@@ -92,6 +93,8 @@ describeWith('amqp', 'the connection to RabbitMQ', (url) => {
     await expect(refused).rejects.toMatchObject({ code: 'unavailable' })
     const [answer] = await settled
     expect(answer === 'lost' || answer instanceof Error).toBe(true)
+    const where = `rabbitmq inlet ${to.service}.${to.topic}`
+    await expect.poll(() => troubles()).toContainEqual(expect.objectContaining({ where }))
     expect(await inlet.settle([{ do: 'ack', delivery: two! }])).toEqual(['lost'])
     wire.admit()
     await transport.publish(to.topic, [makeEvent({ id: 'after' })])

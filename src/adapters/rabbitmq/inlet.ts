@@ -3,6 +3,7 @@ import type { Delivery, Inlet, Settled, Settlement } from '../../contracts/trans
 import { ReprieveError } from '../../core/error.ts'
 import type { Counts } from './counts.ts'
 import type { Link } from './link.ts'
+import { tierName } from './names.ts'
 import type { Fate, Outlet } from './outlet.ts'
 import { backoff } from './patience.ts'
 import { type From, readMessage } from './read.ts'
@@ -125,11 +126,15 @@ export const openInlet = async (
         answers[i] = 'lost'
         return
       }
-      mine.out.delete(delivery)
-      const copy = copyOf(settlement, door, now)
-      if (!copy) return
-      copies.push(copy)
-      owners.push(i)
+      try {
+        const copy = copyOf(settlement, door, now)
+        mine.out.delete(delivery)
+        if (!copy) return
+        copies.push(copy)
+        owners.push(i)
+      } catch (error) {
+        answers[i] = error as Error
+      }
     })
     if (copies.length > 0) {
       const fates = await outlet.send(copies)
@@ -162,16 +167,17 @@ export const openInlet = async (
     if (acked.length > 0) mine.acknowledge(acked)
   }
 
-  const failure = (fate: Exclude<Fate, 'kept'>, { exchange, key }: Outgoing): Error =>
-    fate instanceof Error
-      ? fate
-      : new ReprieveError(
-          'topology_differs',
-          `RabbitMQ at ${place}: no queue takes '${key}' from '${exchange}'`,
-          {
-            fix: `restart the service, which declares '${key}' where the rules name it as a destination`,
-          },
-        )
+  const failure = (fate: Exclude<Fate, 'kept'>, { exchange, key, tier }: Outgoing): Error => {
+    if (fate instanceof Error) return fate
+    const from = tier === undefined ? exchange || 'the default exchange' : tierName(tier)
+    return new ReprieveError(
+      'topology_differs',
+      `RabbitMQ at ${place}: no queue takes '${key}' from '${from}'`,
+      {
+        fix: 'name it as a destination in the rules and restart the service, which declares it',
+      },
+    )
+  }
 
   return {
     receive: async (max, signal) => {

@@ -2,7 +2,7 @@ import type { Clock, Tools } from '../../contracts/tools.ts'
 import { ReprieveError } from '../../core/error.ts'
 import type { Instant } from '../../core/time.ts'
 import { type Client, type Connection, closeQuietly } from './client.ts'
-import { backoff, PATIENCE, parting, within } from './patience.ts'
+import { backoff, openWithin, PATIENCE, parting } from './patience.ts'
 import type { Settings } from './settings.ts'
 
 /** One connection, made when it is needed and made again after it was lost. */
@@ -84,10 +84,8 @@ export const openLink = (
     blocked: () => blocked,
     close: async () => {
       closed = true
-      const open = current ?? (await connecting?.catch(() => undefined))
-      if (!open) return
       // a server that does not answer must not keep us from leaving
-      await parting(clock, closeQuietly(open))
+      await parting(clock, current ? closeQuietly(current) : Promise.resolve(connecting))
     },
   }
 }
@@ -99,14 +97,9 @@ const reach = async (client: Client, { server, place }: Settings, clock: Clock):
     timeout: PATIENCE * 2, // only so that an abandoned socket does not stay for ever
     clientProperties: { connection_name: 'reprieve' },
   })
-  let late = false
   try {
-    return await within(clock, PATIENCE, work, () => {
-      late = true
-      return new Error(`no answer within ${PATIENCE} ms`)
-    })
+    return await openWithin(clock, work, () => new Error(`no answer within ${PATIENCE} ms`))
   } catch (error) {
-    if (late) work.then(closeQuietly, () => {})
     throw unreachable(error as NodeJS.ErrnoException, server, place)
   }
 }

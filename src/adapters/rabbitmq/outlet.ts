@@ -4,7 +4,7 @@ import { type ConfirmChannel, closeQuietly, type Message } from './client.ts'
 import type { Counts } from './counts.ts'
 import { closedError, type Link, unavailable } from './link.ts'
 import { tierName } from './names.ts'
-import { OVER, PATIENCE, parting, within } from './patience.ts'
+import { OVER, openWithin, PATIENCE, parting } from './patience.ts'
 import { declareExchange, declareOn, declareTier } from './topology.ts'
 import type { Outgoing } from './write.ts'
 
@@ -51,7 +51,7 @@ export const openOutlet = (link: Link, exchange: string, tools: Tools, counts: C
     const connection = await link.patiently()
     await declareOn(connection, clock, place, declareExchange(exchange))
     const late = () => unavailable(place, `no channel within ${PATIENCE} ms`)
-    const channel = await within(clock, PATIENCE, connection.createConfirmChannel(), late)
+    const channel = await openWithin(clock, connection.createConfirmChannel(), late)
     const mine: Open = { channel, batches: new Set(), tiers: new Set(), full: undefined, reason: undefined }
     channel.on('error', (error) => {
       mine.reason = error
@@ -128,7 +128,10 @@ export const openOutlet = (link: Link, exchange: string, tools: Tools, counts: C
       if (batch.over) return
       const item = batch.items[i]!
       const confirmed = (error: Error | null) => {
-        settle(batch, i, error ? refused(mine, error) : batch.unroutable.has(i) ? 'unroutable' : 'kept')
+        if (error) return settle(batch, i, refused(mine, error))
+        if (!batch.unroutable.has(i)) return settle(batch, i, 'kept')
+        if (item.tier !== undefined) mine.tiers.delete(item.tier) // someone deleted it: the next one declares it
+        settle(batch, i, 'unroutable')
       }
       try {
         if (!channel.publish(throughOf(item), item.key, item.body, item.options, confirmed))
@@ -163,8 +166,7 @@ export const openOutlet = (link: Link, exchange: string, tools: Tools, counts: C
     send,
     close: async () => {
       closed = true
-      const mine = open ?? (await opening?.catch(() => undefined))
-      if (mine) await parting(clock, closeQuietly(mine.channel))
+      if (open) await parting(clock, closeQuietly(open.channel))
     },
   }
 }

@@ -1,5 +1,6 @@
 import type { Clock, Dice } from '../../contracts/tools.ts'
 import type { Millis } from '../../core/time.ts'
+import { closeQuietly } from './client.ts'
 
 /** How long the broker may take to answer anything: connect, declare, confirm. */
 export const PATIENCE: Millis = 10_000
@@ -23,6 +24,33 @@ export const within = async <T>(
   } finally {
     done.abort(OVER)
   }
+}
+
+/** Like `within`, for what must be closed where it comes too late for anybody to have it. */
+export const openWithin = async <T extends Closable>(
+  clock: Clock,
+  work: Promise<T>,
+  late: () => Error,
+): Promise<T> => {
+  let wanted = true
+  work.then(
+    (opened) => {
+      opened.on('error', () => {}) // without a listener an error there would end the process
+      if (!wanted) void closeQuietly(opened)
+    },
+    () => {},
+  )
+  try {
+    return await within(clock, PATIENCE, work, late)
+  } catch (error) {
+    wanted = false
+    throw error
+  }
+}
+
+interface Closable {
+  on(event: 'error', listener: (error: Error) => void): unknown
+  close(): Promise<void>
 }
 
 /** Waits for the work to end in whatever way, but no longer than for a good-bye. */

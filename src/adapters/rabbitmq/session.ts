@@ -3,7 +3,7 @@ import type { Delivery } from '../../contracts/transport.ts'
 import { type Connection, closeQuietly, type Message } from './client.ts'
 import type { Counts } from './counts.ts'
 import { unavailable } from './link.ts'
-import { PATIENCE, parting, within } from './patience.ts'
+import { openWithin, PATIENCE, parting, within } from './patience.ts'
 import { freshTags } from './tags.ts'
 
 /** One channel's life as a consumer. When it ends its tags are void, and with them all that was handed over. */
@@ -34,7 +34,7 @@ export const beginSession = async (
   counts: Counts,
 ): Promise<Session> => {
   const late = () => unavailable(place, `no answer within ${PATIENCE} ms when consuming '${queue}'`)
-  const channel = await within(clock, PATIENCE, connection.createChannel(), late)
+  const channel = await openWithin(clock, connection.createChannel(), late)
   const waiting: Message[] = []
   const tags = freshTags()
   const { promise: over, resolve } = Promise.withResolvers<Error>()
@@ -84,7 +84,7 @@ export const beginSession = async (
     },
     close: async () => {
       if (ended) return
-      ended = true
+      end('it was closed')
       const leave = async (): Promise<void> => {
         await channel.cancel(consumer)
         channel.nackAll(true) // before the close, which would count as a delivery of each

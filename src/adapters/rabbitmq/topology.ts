@@ -4,7 +4,7 @@ import { ReprieveError } from '../../core/error.ts'
 import type { Millis } from '../../core/time.ts'
 import { type Channel, type Connection, closeQuietly, type QueueOptions, replyCode } from './client.ts'
 import { bindingOf, exchangeOfDead, queueOf, tierName } from './names.ts'
-import { PATIENCE, within } from './patience.ts'
+import { openWithin, PATIENCE, within } from './patience.ts'
 
 /**
  * So high that the broker never buries before us: a delivery counts there with every restart of a consumer, and
@@ -96,15 +96,15 @@ export const declareOn = async (
   declare: Declare,
 ): Promise<void> => {
   const channels: Channel[] = []
+  const late = () => new Error(`no answer within ${PATIENCE} ms`)
   const spare = async (): Promise<Channel> => {
-    const channel = await connection.createChannel()
-    channel.on('error', () => {}) // the call that caused it rejects as well
+    const channel = await openWithin(clock, connection.createChannel(), late)
     channels.push(channel)
     return channel
   }
   const work = spare().then((channel) => declare(channel, spare))
   try {
-    await within(clock, PATIENCE, work, () => new Error(`no answer within ${PATIENCE} ms`))
+    await within(clock, PATIENCE, work, late)
   } catch (error) {
     throw explain(error as Error, place)
   } finally {
@@ -112,16 +112,17 @@ export const declareOn = async (
   }
 }
 
-/** The server cuts its text off after 255 bytes: with long names the values are missing. */
-const DIFFERS =
-  /inequivalent arg '(.+?)' for (\w+) '(.+?)'(?: in vhost '.*': received (.+) but current is (.+?))?(?:\.\.\.|$)/s
+const DIFFERS = /inequivalent arg '(.+?)' for (\w+) '(.+?)'/
+/** Missing where names are long: the server cuts its text off after 255 bytes. */
+const VALUES = /received (.+) but current is (.+)$/
 
 const explain = (error: Error, place: string): Error => {
   if (error instanceof ReprieveError) return error
   const said = error.message.replace(/^.*with message "(.*)"$/s, '$1')
   const code = replyCode(error)
   if (code === 406 || code === 405) {
-    const [, setting, kind, name, asked, has] = DIFFERS.exec(said) ?? []
+    const [, setting, kind, name] = DIFFERS.exec(said) ?? []
+    const [, asked, has] = VALUES.exec(said) ?? []
     const values = has ? `: asked for ${asked}, it has ${has}` : ''
     const what = name ? `the ${kind} '${name}' exists with another ${setting}${values}` : said
     return new ReprieveError('topology_differs', `RabbitMQ at ${place}: ${what}`, {

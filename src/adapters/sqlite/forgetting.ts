@@ -2,29 +2,49 @@ import type { Clock } from '../../contracts/tools.ts'
 import type { Instant, Millis } from '../../core/time.ts'
 import type { File } from './file.ts'
 
-const PAUSE: Millis = 1000
-const MOST = 200
+/** Enough to be worth a look, few enough to cost a commit nothing. */
+const STEP = 100
+const MOST = 500
+/** A claim that nobody came back for: its parcel is gone, and what it tells of crashes is of no more use. */
+const ABANDONED: Millis = 7 * 24 * 3_600_000
 /** A board entry's version outlives it a while, so that nobody mistakes a new entry for the one he read. */
 const BOARD_KEEPS: Millis = 3_600_000
+const BOARD_PAUSE: Millis = 1000
 
-const LEDGER = `
-DELETE FROM reprieve_ledger WHERE (service, id) IN (
-  SELECT service, id FROM reprieve_ledger WHERE state <> 0 AND until <= ? LIMIT ${MOST})`
-
+const LOOK = `
+SELECT service, id, state, until FROM reprieve_ledger WHERE (service, id) > (?, ?) ORDER BY service, id LIMIT ?`
+const FORGET = 'DELETE FROM reprieve_ledger WHERE service = ? AND id = ?'
 const BOARD = `
-DELETE FROM reprieve_board WHERE entry IN (SELECT entry FROM reprieve_board WHERE until <= ? LIMIT ${MOST})`
+DELETE FROM reprieve_board WHERE entry IN (SELECT entry FROM reprieve_board WHERE until <= ? LIMIT ${STEP})`
 
 /**
- * Drops what may be forgotten, a little within commits that are made anyway: once a second, and with each
- * commit while there is more, which is faster than commits can add to it.
+ * Drops what may be forgotten, a little within commits that are made anyway. The ledger is walked round and
+ * round, half a row for each row that is written: two for each event. So it grows to one and a half times
+ * what it must remember, and needs no index by age, which every event would have to pay for.
  */
-export const forgetting = (file: File, clock: Clock): (() => void) => {
-  let next: Instant = 0
-  return () => {
+export const forgetting = (file: File, clock: Clock): ((written: number) => void) => {
+  let owed = 0
+  let place = ['', '']
+  let boardNext: Instant = 0
+
+  const walk = (now: Instant): void => {
+    const rows = file.sql(LOOK).all(place[0]!, place[1]!, Math.min(owed, MOST))
+    for (const { service, id, state, until } of rows) {
+      const end = (until as number) + (state === 0 ? ABANDONED : 0)
+      if (end <= now) file.sql(FORGET).run(service!, id!)
+    }
+    const last = rows.length < Math.min(owed, MOST) ? undefined : rows.at(-1)
+    place = [(last?.service as string) ?? '', (last?.id as string) ?? '']
+    owed = 0
+  }
+
+  return (written) => {
     const now = clock.now()
-    if (now < next) return
-    const dropped = Number(file.sql(LEDGER).run(now).changes)
-    file.sql(BOARD).run(now - BOARD_KEEPS)
-    if (dropped < MOST) next = now + PAUSE
+    owed += written / 2
+    if (owed >= STEP) walk(now)
+    if (now >= boardNext) {
+      file.sql(BOARD).run(now - BOARD_KEEPS)
+      boardNext = now + BOARD_PAUSE
+    }
   }
 }

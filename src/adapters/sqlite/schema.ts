@@ -61,7 +61,6 @@ CREATE TABLE reprieve_ledger (
   crashes INTEGER NOT NULL,
   PRIMARY KEY (service, id)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX reprieve_ledger_until ON reprieve_ledger (until) WHERE state <> 0;
 
 CREATE TABLE reprieve_board (
   entry TEXT PRIMARY KEY,

@@ -26,7 +26,7 @@ export interface Writer {
 export interface Counts {
   readonly commits: number
   readonly jobs: number
-  /** Rows that those commits inserted, changed or deleted. */
+  /** Rows that those jobs inserted, changed or deleted. */
   readonly rows: number
 }
 
@@ -44,8 +44,8 @@ interface Job {
 const MOST_ROWS = 1000
 
 export interface Hooks {
-  /** Within a commit that is made anyway: small repairs, forgetting. */
-  readonly tidy: () => void
+  /** Within a commit that is made anyway and has written so many rows: forgetting, a little of it. */
+  readonly tidy: (written: number) => void
   /** What was remembered of the file may never have been: the transaction was undone. */
   readonly undone: () => void
 }
@@ -89,8 +89,8 @@ export const writerOf = (file: File, tools: Tools, hooks: Hooks): Writer => {
     try {
       const before = changes()
       for (const job of jobs) values.push(ran(job, refused))
-      hooks.tidy()
       const rows = changes() - before
+      hooks.tidy(rows)
       file.commit()
       counts.commits++
       counts.jobs += jobs.length

@@ -49,18 +49,18 @@ export const play = async (stage: Stage, tasks: readonly Task[], length: Millis)
   await back
   await eventually(stage, () => counter.quiet(), until)
   const before = await settled(stage)
-  screen.note('quiet', sentence(before))
+  screen.note(counter.quiet() ? 'quiet' : 'so far', sentence(before))
   await clock.sleep(beat, leave)
 
   day.repair()
-  screen.note('repair', 'the mailboxes are opened, and a version that knows the old form is deployed')
+  screen.note('repair', 'mailboxes opened; a version that reads the old form deployed')
   await clock.sleep(beat, leave)
   const { sent } = await app.office.replay({ service: SERVICE })
   screen.note('replay', `${sent.length} dead letters go back to ${SERVICE}`)
   const open = () => app.office.count({ states: ['open', 'replaying'] })
   await eventually(stage, async () => counter.quiet() && (await open()) === 0, until)
   const after = await settled(stage)
-  screen.note('quiet', sentence(after))
+  screen.note(counter.quiet() ? 'quiet' : 'so far', sentence(after))
   const doubles = [...stage.server.taken.values()].filter((times) => times > 1).length
   return { before, after, replayed: sent.length, doubles }
 }
@@ -103,5 +103,6 @@ const settled = async ({ app, server, counter, clock, leave }: Stage): Promise<T
   }
 }
 
-const sentence = ({ accepted, done, waiting, dead, inFlight }: Tally): string =>
+/** Where all of them are. */
+export const sentence = ({ accepted, done, waiting, dead, inFlight }: Tally): string =>
   `${accepted} accepted = ${done} done + ${waiting} waiting + ${dead} dead + ${inFlight} in flight`

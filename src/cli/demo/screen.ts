@@ -28,17 +28,19 @@ export const jsonScreen: Screen = {
 
 type Paint = (text: string) => string
 
-/** With more events than this, single ones are shown only where they fail for good. */
+/** With more events than this, only the first deaths are shown one by one. */
 export const CROWD = 60
+const DEATHS = 10
 
 export const createScreen = (began: Instant, now: () => Instant, crowd: boolean): Screen => {
   const tasks = new Map<string, Task>()
-  const room = Math.min(40, Math.max(20, (columnsHere() ?? 100) - 60))
+  const room = Math.min(40, Math.max(22, (columnsHere() ?? 100) - 58))
   const failed = new Map<string, Failure>()
+  let deaths = 0
 
   const line = (paint: Paint, verb: string, rest: string) => {
     const at = `${((now() - began) / 1000).toFixed(1)} s`
-    say(`${calm(paddedLeft(at, 6))}  ${paint(padded(verb, 13))}${rest.trimEnd()}`)
+    say(`${calm(paddedLeft(at, 6))}  ${paint(padded(verb, 12))}${rest.trimEnd()}`)
   }
   const about = (event: string): string => {
     const task = tasks.get(event)
@@ -53,17 +55,14 @@ export const createScreen = (began: Instant, now: () => Instant, crowd: boolean)
   const show = (fact: Fact): void => {
     if (fact.is === 'failed') failed.set(fact.event, fact.failure)
     else if (fact.is === 'dead') {
+      if (crowd && ++deaths > DEATHS) return
       line(bad, 'dead', `${about(fact.event)}${reasonOf(fact.event)}${bad(fact.reason)}`)
     } else if (fact.is === 'trouble') line(bad, 'trouble', inert(`${fact.where}: ${fact.error.message}`))
     else if (crowd) return
     else if (fact.is === 'done') {
       line(good, 'sent', `${about(fact.event)}${fact.attempt === 1 ? '' : calm(`attempt ${fact.attempt}`)}`)
     } else if (fact.is === 'retry') {
-      line(
-        warn,
-        'retry',
-        `${about(fact.event)}${reasonOf(fact.event)}${calm(`again in ${span(fact.delay)}`)}`,
-      )
+      line(warn, 'retry', `${about(fact.event)}${reasonOf(fact.event)}${calm(`in ${span(fact.delay)}`)}`)
     }
   }
 

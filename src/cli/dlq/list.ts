@@ -4,7 +4,7 @@ import type { KeptLetter, LetterState } from '../../contracts/letters.ts'
 import { toEnvelope } from '../../core/letter.ts'
 import { action, type Ended } from '../action.ts'
 import { asCount } from '../options.ts'
-import { bad, calm, good, warn } from '../print/paint.ts'
+import { bad, calm, calmOnStderr, good, warn } from '../print/paint.ts'
 import { columnsHere, remark, say, sayJson } from '../print/say.ts'
 import { type Column, table } from '../print/table.ts'
 import { span } from '../print/time.ts'
@@ -46,7 +46,7 @@ const list = async (flags: ListFlags): Promise<Ended> => {
   say(table(columns(systemClock.now()), letters, columnsHere()))
   const last = letters.at(-1)!.letter.id
   if (letters.length === flags.limit && count > flags.limit)
-    remark(calm(`${count} in all; more with --after ${last}`))
+    remark(calmOnStderr(`${count} in all; more with --after ${last}`))
 }
 
 const statesOf = (state: ListFlags['state']): { states?: readonly LetterState[] } => {

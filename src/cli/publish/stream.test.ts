@@ -24,7 +24,10 @@ describe('lines', () => {
         const whole = Buffer.from(texts.map((text) => text.replaceAll('\n', '')).join('\n'))
         const parts: Uint8Array[] = []
         let at = 0
-        for (const cut of cuts) parts.push(whole.subarray(at, (at += cut)))
+        for (const cut of cuts) {
+          parts.push(whole.subarray(at, at + cut))
+          at += cut
+        }
         parts.push(whole.subarray(at))
         const found: string[] = []
         for await (const group of linesOf(chunks(parts))) {

@@ -1,0 +1,96 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import type { Delivery, Inlet, Subscription } from '../../contracts/transport.ts'
+import type { Event } from '../../core/event.ts'
+import { testTools } from '../../testing/tools.ts'
+import { open } from './index.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'reprieve-order-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const never = new AbortController().signal
+
+const subscription = (order: Subscription['order']): Subscription => ({
+  service: 'recurrence-svc',
+  topic: 'todo.task.done',
+  consumerGroup: 'recurrence-svc',
+  types: ['*'],
+  order,
+  lease: 30_000,
+  window: 500,
+  destinations: [],
+})
+
+const event = (id: string, extensions: Event['extensions'] = {}): Event => ({
+  id,
+  source: '/test',
+  type: 'todo.task.done',
+  extensions,
+  headers: {},
+  data: null,
+})
+const keyed = (id: string, orderkey: string): Event => event(id, { orderkey })
+const ids = (deliveries: readonly Delivery[]) => deliveries.map(({ parcel }) => parcel.event.id)
+const acks = (deliveries: readonly Delivery[]) =>
+  deliveries.map((delivery) => ({ do: 'ack' as const, delivery }))
+
+let files = 0
+const desk = async (order: Subscription['order']) => {
+  const url = `sqlite:${join(folder, `${++files}.db`)}`
+  const tools = testTools()
+  const { transport } = await open(url, tools)
+  const to = subscription(order)
+  const apart = async () => (await open(url, { ...tools, clock: { ...tools.clock } })).transport.subscribe(to)
+  return { transport, tools, to, inlet: await transport.subscribe(to), apart }
+}
+
+/** What is there now, without waiting. */
+const present = async (inlet: Inlet): Promise<readonly Delivery[]> => {
+  const stop = new AbortController()
+  const receiving = inlet.receive(100, stop.signal)
+  for (let turn = 0; turn < 4; turn++) await new Promise((resolve) => setImmediate(resolve))
+  stop.abort()
+  return receiving
+}
+
+describe('order by key', () => {
+  it('holds up the followers of a key in retry, in other processes too, and nobody else', async () => {
+    const at = await desk('key')
+    const other = await at.apart()
+    await at.transport.publish(at.to.topic, [
+      keyed('a1', 'a'),
+      keyed('a2', 'a'),
+      keyed('b1', 'b'),
+      event('n'),
+    ])
+    const [a1, ...others] = await at.inlet.receive(10, never)
+    expect(ids([a1!, ...others])).toEqual(['a1', 'b1', 'n'])
+    expect(await at.inlet.lag()).toMatchObject({ waiting: 1 })
+    const parcel = { ...a1!.parcel, due: at.tools.clock.now() + 5000 }
+    await at.inlet.settle([{ do: 'later', delivery: a1!, parcel }])
+    await at.transport.publish(at.to.topic, [keyed('a3', 'a')])
+    expect(await present(other)).toEqual([])
+    await at.tools.clock.advance(5000)
+    const [again] = await present(other)
+    expect(ids([again!])).toEqual(['a1'])
+    expect(await present(at.inlet)).toEqual([])
+    await other.settle(acks([again!]))
+    expect(ids(await present(at.inlet))).toEqual(['a2'])
+  })
+
+  it('can be asked for, or given up, while parcels lie there', async () => {
+    const at = await desk('none')
+    const publish = (...some: Event[]) => at.transport.publish(at.to.topic, some)
+    await publish(keyed('a1', 'a'), keyed('a2', 'a'), keyed('b1', 'b'), event('n'))
+    await at.inlet.close()
+    const ordered = await at.transport.subscribe({ ...at.to, order: 'key' })
+    const got = await present(ordered)
+    expect(ids(got)).toEqual(['a1', 'b1', 'n'])
+    await ordered.settle(acks(got.slice(1)))
+    await publish(keyed('a3', 'a'))
+    await ordered.close()
+    const loose = await at.transport.subscribe(at.to)
+    expect(ids(await present(loose))).toEqual(['a1', 'a2', 'a3'])
+  })
+})

@@ -1,0 +1,283 @@
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterAll, describe, expect, it } from 'vitest'
+import type { Opened } from '../../contracts/adapter.ts'
+import type { Delivery, Inlet, Subscription } from '../../contracts/transport.ts'
+import type { Event } from '../../core/event.ts'
+import type { LedgerKey } from '../../core/ledger.ts'
+import { freshParcel, type Parcel } from '../../core/parcel.ts'
+import { type TestTools, testTools } from '../../testing/tools.ts'
+import { countsOf, open } from './index.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'reprieve-sqlite-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const never = new AbortController().signal
+
+let files = 0
+const newPath = (): string => join(folder, `${++files}.db`)
+
+const subscription = (over: Partial<Subscription> = {}): Subscription => ({
+  service: 'notification-svc',
+  topic: 'todo.task.created',
+  consumerGroup: 'notification-svc',
+  types: ['*'],
+  order: 'none',
+  lease: 30_000,
+  window: 500,
+  destinations: [],
+  ...over,
+})
+
+const ledgerKey = ({ event, trail }: Parcel): LedgerKey => ({
+  service: 'notification-svc',
+  id: event.id,
+  hash: 'h',
+  attempt: trail.spent + 1,
+  generation: trail.generation,
+  ttl: 60_000,
+})
+
+const event = (id: string, over: Partial<Event> = {}): Event => ({
+  id,
+  source: '/test',
+  type: 'todo.task.created',
+  extensions: {},
+  headers: {},
+  data: null,
+  ...over,
+})
+
+const events = (count: number): readonly Event[] => Array.from({ length: count }, (_, n) => event(`e-${n}`))
+const ids = (deliveries: readonly Delivery[]): readonly string[] =>
+  deliveries.map(({ parcel }) => parcel.event.id)
+const acks = (deliveries: readonly Delivery[]) =>
+  deliveries.map((delivery) => ({ do: 'ack' as const, delivery }))
+
+interface Desk extends Opened {
+  readonly tools: TestTools
+  readonly inlet: Inlet
+  readonly to: Subscription
+}
+
+const desk = async (
+  over: Partial<Subscription> = {},
+  path = newPath(),
+  tools = testTools(),
+): Promise<Desk> => {
+  const opened = await open(`sqlite:${path}`, tools)
+  const to = subscription(over)
+  // The same object, for countsOf knows it by identity.
+  return Object.assign(opened, { tools, to, inlet: await opened.transport.subscribe(to) })
+}
+
+/** What is there now, without waiting. */
+const present = async (
+  inlet: Inlet,
+  max = 100,
+  except?: ReadonlySet<string>,
+): Promise<readonly Delivery[]> => {
+  const stop = new AbortController()
+  const receiving = inlet.receive(max, stop.signal, except)
+  for (let turn = 0; turn < 4; turn++) await new Promise((resolve) => setImmediate(resolve))
+  stop.abort()
+  return receiving
+}
+
+describe('commits', () => {
+  it('are one for a batch: the one before is settled, the next taken, claims included', async () => {
+    const at = await desk({ window: 100, ledgerKey })
+    await at.transport.publish(at.to.topic, events(1000))
+    const before = countsOf(at)
+    let batch = await at.inlet.receive(100, never)
+    const seen = [...ids(batch)]
+    for (let round = 1; round < 10; round++) {
+      const settling = at.inlet.settle(acks(batch))
+      ;[batch] = await Promise.all([at.inlet.receive(100, never), settling])
+      expect(await settling).toEqual(new Array(100).fill('done'))
+      seen.push(...ids(batch))
+    }
+    await at.inlet.settle(acks(batch))
+    expect(seen).toEqual(events(1000).map(({ id }) => id))
+    const { commits, rows } = countsOf(at)
+    expect(commits - before.commits).toBe(11)
+    // Taken and deleted, claimed and finished: four rows for each event, and no more.
+    expect(rows - before.rows).toBe(4000)
+  })
+
+  it('are shared by all that is asked for at once, whoever asks', async () => {
+    const path = newPath()
+    const at = await desk({}, path)
+    const { store, transport } = await open(`sqlite:${path}`, at.tools)
+    const before = countsOf(at).commits
+    await Promise.all([
+      at.transport.publish(at.to.topic, events(3)),
+      transport.publish(at.to.topic, events(3)),
+      transport.forward(at.to, [freshParcel(event('f'), at.tools.clock.now())]),
+      store!.board.post('breaker/smtp', { is: 'open' }, 1000),
+      store!.ledger.claim([ledgerKey(freshParcel(event('x'), 0))], at.tools.clock.now() + 1000),
+      at.inlet.receive(10, never),
+    ])
+    expect(countsOf(at).commits - before).toBe(1)
+  })
+
+  it('are not made while nothing happens', async () => {
+    const at = await desk()
+    const waiting = at.inlet.receive(1, never)
+    const before = countsOf(at).commits
+    await at.tools.clock.advance(60_000)
+    expect(countsOf(at).commits).toBe(before)
+    await at.transport.publish(at.to.topic, events(1))
+    expect(ids(await waiting)).toEqual(['e-0'])
+  })
+})
+
+describe('a file opened more than once in a process', () => {
+  it('has one writer, by whatever name, and closes with the last', async () => {
+    const path = newPath()
+    const link = join(folder, 'link.db')
+    const one = await desk({}, path)
+    symlinkSync(path, link)
+    const two = await desk({}, link, one.tools)
+    expect(countsOf(two)).toEqual(countsOf(one))
+    await one.transport.close()
+    await one.store!.close()
+    await two.transport.publish(two.to.topic, events(1))
+    expect(await present(two.inlet)).toHaveLength(1)
+  })
+
+  it('wakes at once whoever waits, though another opened it', async () => {
+    const path = newPath()
+    const one = await desk({}, path)
+    const two = await open(`sqlite:${path}`, one.tools)
+    const waiting = one.inlet.receive(1, never)
+    await one.tools.clock.advance(10)
+    const now = one.tools.clock.now()
+    await two.transport.publish(one.to.topic, events(1))
+    expect(await waiting).toHaveLength(1)
+    expect(one.tools.clock.now()).toBe(now)
+  })
+})
+
+describe('taking', () => {
+  it('looks again within the poll interval for what another process wrote', async () => {
+    const path = newPath()
+    const one = await desk({}, path)
+    const apart = await open(`sqlite:${path}`, { ...one.tools, clock: { ...one.tools.clock } })
+    const waiting = one.inlet.receive(1, never)
+    await one.tools.clock.advance(10)
+    await apart.transport.publish(one.to.topic, events(1))
+    await one.tools.clock.advance(one.transport.can.late(0), waiting)
+    expect(ids(await waiting)).toEqual(['e-0'])
+  })
+
+  it('a crash counts once its lease is over, and the next who takes it learns of it', async () => {
+    const path = newPath()
+    const at = await desk({ ledgerKey, lease: 1000 }, path)
+    await at.transport.publish(at.to.topic, events(1))
+    const [first] = await at.inlet.receive(1, never)
+    expect(first).toMatchObject({ redelivered: false, claim: { is: 'fresh', crashes: 0 } })
+    const apart = { ...at.tools, clock: { ...at.tools.clock } }
+    const other = await (await open(`sqlite:${path}`, apart)).transport.subscribe(at.to)
+    expect(await present(other)).toEqual([])
+    await at.tools.clock.advance(1000)
+    const [second] = await present(other)
+    expect(second).toMatchObject({ redelivered: true, claim: { is: 'fresh', crashes: 1 } })
+    expect(await at.inlet.settle(acks([first!]))).toEqual(['lost'])
+    expect(await other.settle(acks([second!]))).toEqual(['done'])
+  })
+
+  it('hands over data that is empty as empty, and none as none', async () => {
+    const at = await desk()
+    const data = new Uint8Array([0, 255, 10])
+    await at.transport.publish(at.to.topic, [
+      event('none'),
+      event('empty', { data: new Uint8Array() }),
+      event('bytes', { data }),
+    ])
+    const got = await at.inlet.receive(10, never)
+    expect(got.map(({ parcel }) => parcel.event.data)).toEqual([null, new Uint8Array(), data])
+  })
+})
+
+describe('settling', () => {
+  it('a copy of a delivery settles it too', async () => {
+    const at = await desk()
+    await at.transport.publish(at.to.topic, events(1))
+    const [delivery] = await at.inlet.receive(1, never)
+    expect(await at.inlet.settle(acks([{ ...delivery! }]))).toEqual(['done'])
+  })
+
+  it('a delivery of another adapter is lost, and harms nobody in its batch', async () => {
+    const at = await desk()
+    await at.transport.publish(at.to.topic, events(1))
+    const [delivery] = await at.inlet.receive(1, never)
+    const foreign = { parcel: delivery!.parcel, redelivered: false }
+    expect(await at.inlet.settle(acks([foreign, delivery!]))).toEqual(['lost', 'done'])
+  })
+
+  it('a parcel that can not be written is an error of its own', async () => {
+    const at = await desk()
+    await at.transport.publish(at.to.topic, events(2))
+    const [one, two] = await at.inlet.receive(2, never)
+    const broken = { ...one!.parcel.event, extensions: { n: 1n as unknown as number } }
+    const answers = await at.inlet.settle([
+      { do: 'later', delivery: one!, parcel: { ...one!.parcel, event: broken } },
+      { do: 'ack', delivery: two! },
+    ])
+    expect(answers).toEqual([expect.any(TypeError), 'done'])
+    expect(await at.inlet.settle(acks([one!]))).toEqual(['done'])
+  })
+
+  it('with a claim that another holds by now changes nothing', async () => {
+    const at = await desk({ ledgerKey, lease: 1000 })
+    await at.transport.publish(at.to.topic, [event('same'), event('same')])
+    const [first, second] = await at.inlet.receive(2, never)
+    expect(second!.claim).toMatchObject({ is: 'busy' })
+    const parcel = { ...second!.parcel, due: at.tools.clock.now() + 1000 }
+    await at.inlet.settle([{ do: 'later', delivery: second!, parcel }])
+    await at.tools.clock.advance(1000)
+    // Both are ready again; the double is taken alone, and with it the claim.
+    const double = (await present(at.inlet, 2)).find(({ claim }) => claim?.is === 'fresh')
+    expect(double!.claim).toMatchObject({ crashes: 1 })
+    expect(await at.inlet.settle(acks([first!]))).toEqual(['lost'])
+  })
+
+  it('at a destination that nobody made: it is made', async () => {
+    const at = await desk()
+    const receipt = { letter: 'l', to: '_office', outcome: 'done', at: 0, attempts: 1 } as const
+    await at.transport.publish(at.to.topic, events(1))
+    const [delivery] = await at.inlet.receive(1, never)
+    expect(await at.inlet.settle([{ do: 'ack', delivery: delivery!, receipt }])).toEqual(['done'])
+    const office = await at.transport.collect({ name: '_office' })
+    expect(ids(await office.receive(1, never))).toEqual(['l#receipt'])
+  })
+})
+
+describe('a destination with an end to its patience', () => {
+  it('hands over and counts only what it still keeps, and the rest is dropped in time', async () => {
+    const path = newPath()
+    const at = await desk({}, path)
+    const to = { name: '_office', expire: 1000 }
+    const office = await at.transport.collect(to)
+    const receipt = (letter: string) =>
+      ({ letter, to: to.name, outcome: 'done', at: 0, attempts: 1 }) as const
+    const send = async (letters: readonly string[]) => {
+      await at.transport.publish(at.to.topic, events(letters.length))
+      const got = await at.inlet.receive(letters.length, never)
+      await at.inlet.settle(
+        got.map((delivery, n) => ({ do: 'ack', delivery, receipt: receipt(letters[n]!) })),
+      )
+    }
+    await send(Array.from({ length: 250 }, (_, n) => `old-${n}`))
+    await at.tools.clock.advance(1000)
+    expect(await office.lag()).toEqual({ waiting: 0 })
+    expect(await present(office)).toEqual([])
+    await send(['a', 'b', 'c'])
+    expect(ids(await office.receive(10, never))).toEqual(['a#receipt', 'b#receipt', 'c#receipt'])
+    const database = new DatabaseSync(path)
+    expect(database.prepare('SELECT count(*) AS n FROM reprieve_parcel').get()).toEqual({ n: 3 })
+    database.close()
+  })
+})
