@@ -33,6 +33,16 @@ describe('the house', () => {
     expect(containing(/\b(it|test)\.(only|todo)\(|describe\.only\(/)).toEqual([])
   })
 
+  it('locks every optional package of every platform, or npm ci would refuse', () => {
+    const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+      packages: Record<string, { optionalDependencies?: Record<string, string> }>
+    }
+    const missing = Object.values(packages)
+      .flatMap(({ optionalDependencies = {} }) => Object.keys(optionalDependencies))
+      .filter((name) => !packages[`node_modules/${name}`])
+    expect(missing).toEqual([])
+  })
+
   it('installs nothing by script', () => {
     const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
       packages: Record<string, { hasInstallScript?: boolean; optional?: boolean }>

@@ -28,12 +28,13 @@ export const forgetting = (file: File, clock: Clock): ((written: number) => void
   let boardNext: Instant = 0
 
   const walk = (now: Instant): void => {
-    const rows = file.sql(LOOK).all(place[0]!, place[1]!, Math.min(owed, MOST))
+    const most = Math.min(Math.floor(owed), MOST)
+    const rows = file.sql(LOOK).all(place[0]!, place[1]!, most)
     for (const { service, id, state, until } of rows) {
       const end = (until as number) + (state === 0 ? ABANDONED : 0)
       if (end <= now) file.sql(FORGET).run(service!, id!)
     }
-    const last = rows.length < Math.min(owed, MOST) ? undefined : rows.at(-1)
+    const last = rows.length < most ? undefined : rows.at(-1)
     place = [(last?.service as string) ?? '', (last?.id as string) ?? '']
     owed = 0
   }
