@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises'
 import { systemClock } from './adapters/system/clock.ts'
 import { systemDice } from './adapters/system/dice.ts'
+import { loadBook } from './book.ts'
 import type { Journal } from './contracts/journal.ts'
 import type { Store } from './contracts/store.ts'
 import type { Clock, Dice, Tools } from './contracts/tools.ts'
@@ -9,7 +9,7 @@ import { ReprieveError } from './core/error.ts'
 import type { Millis } from './core/time.ts'
 import { createOffice, knownDestinations, type Office, rememberDestinations } from './office/index.ts'
 import { openUrl, withoutSecret } from './open.ts'
-import { emptyBook, type RuleBook, readRules } from './rules/index.ts'
+import type { RuleBook } from './rules/index.ts'
 import { type App, createApp } from './runtime/app.ts'
 
 export interface Options {
@@ -43,7 +43,8 @@ export const reprieve = async (options: Options = {}): Promise<Reprieve> => {
     dice: options.dice ?? systemDice(),
     journal: options.journal ?? (() => {}),
   }
-  const book = await loadBook(options.rules)
+  const { rules } = options
+  const book = typeof rules === 'object' ? rules : await loadBook(rules)
   const url = options.transport ?? DEFAULT_URL
   const opened = await openUrl(url, tools)
   const { transport } = opened
@@ -71,7 +72,7 @@ export const reprieve = async (options: Options = {}): Promise<Reprieve> => {
   return {
     ...app,
     office,
-    knownDestinations: () => knownDestinations(store.board),
+    knownDestinations: () => knownDestinations(store.board, book),
     start: async () => {
       await app.start()
       const destinations = app.destinations()
@@ -81,24 +82,6 @@ export const reprieve = async (options: Options = {}): Promise<Reprieve> => {
     close: closeOnce,
     [Symbol.asyncDispose]: () => closeOnce(),
   }
-}
-
-const loadBook = async (rules: string | RuleBook | undefined): Promise<RuleBook> => {
-  if (rules === undefined) return emptyBook
-  if (typeof rules !== 'string') return rules
-  let text: string
-  try {
-    text = await readFile(rules, 'utf8')
-  } catch (error) {
-    throw new ReprieveError(
-      'bad_rules',
-      `the rule book ${rules} can't be read: ${(error as Error).message}`,
-      {
-        fix: 'check the path, or leave out `rules` to run on the defaults',
-      },
-    )
-  }
-  return readRules(text, rules, process.env)
 }
 
 const openStore = async (

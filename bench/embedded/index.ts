@@ -1,23 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { countsOf, open as openSqlite } from '../../src/adapters/sqlite/index.ts'
 import { systemClock } from '../../src/adapters/system/clock.ts'
 import { systemDice } from '../../src/adapters/system/dice.ts'
 import type { OpenBench } from '../bench.ts'
 import { BATCH } from '../load.ts'
 import { type Ground, oursConsuming, oursPublishing } from '../ours.ts'
+import { freshFile } from './file.ts'
 import { rawConsuming, rawPublishing } from './raw.ts'
 
 const AIM = 0.7
-
-export const freshFile = (): { readonly url: string; readonly clear: () => void } => {
-  const folder = mkdtempSync(join(tmpdir(), 'reprieve-bench-'))
-  return {
-    url: `sqlite:${join(folder, 'app.db')}`,
-    clear: () => rmSync(folder, { recursive: true }),
-  }
-}
 
 /** Whoever opens a file again in the same process shares its one writer, and so sees all its commits. */
 const ground = async (): Promise<Ground> => {

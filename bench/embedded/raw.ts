@@ -1,9 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Contender, Heat } from '../harness.ts'
 import { BATCH, batches, counter, newId, type Order } from '../load.ts'
+import { freshFile } from './file.ts'
 
 /**
  * The queue a competent engineer would write by hand on one SQLite file: leases and tokens, so that a crash
@@ -25,15 +23,15 @@ CREATE TABLE seen (event TEXT PRIMARY KEY, at INTEGER NOT NULL) STRICT, WITHOUT 
 const LEASE = 30_000
 
 export const openRaw = () => {
-  const folder = mkdtempSync(join(tmpdir(), 'reprieve-bench-'))
-  const database = new DatabaseSync(join(folder, 'raw.db'))
+  const { path, clear } = freshFile()
+  const database = new DatabaseSync(path)
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -16000')
   database.exec(SCHEMA)
   return {
     database,
     close: async () => {
       database.close()
-      rmSync(folder, { recursive: true })
+      clear()
     },
   }
 }

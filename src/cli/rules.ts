@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
+import { loadBook } from '../book.ts'
 import { explain, explainText, rulesFor } from '../rules/index.ts'
 import { action, type Ended } from './action.ts'
-import { loadBook } from './book.ts'
 import { bookFile, type Common } from './options.ts'
 import { inertLines } from './print/inert.ts'
 import { calmOnStderr } from './print/paint.ts'

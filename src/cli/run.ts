@@ -4,10 +4,13 @@ import { pathToFileURL } from 'node:url'
 import type { Command } from 'commander'
 import { ReprieveError } from '../core/error.ts'
 import type { Millis } from '../core/time.ts'
+import { withoutSecret } from '../open.ts'
 import { type Reprieve, reprieve } from '../reprieve.ts'
 import { action, type Ended } from './action.ts'
 import { asDuration, type Common, openOptions } from './options.ts'
 import { factJson, factLines } from './print/facts.ts'
+import { inert } from './print/inert.ts'
+import { calmOnStderr } from './print/paint.ts'
 import { remark, say } from './print/say.ts'
 import { span } from './print/time.ts'
 import { untilSignal } from './signals.ts'
@@ -34,7 +37,9 @@ type Register = (app: Reprieve) => unknown
 const run = async (options: RunOptions, module: string): Promise<Ended> => {
   const register = await loadModule(module)
   const journal = options.json ? factJson : factLines(say, options.quiet ? 'quiet' : 'all')
-  const app = await reprieve({ ...openOptions(options), office: options.office, journal })
+  const opening = openOptions(options)
+  if (!options.json && !options.quiet) remark(calmOnStderr(whatIsUsed(opening)))
+  const app = await reprieve({ ...opening, office: options.office, journal })
   try {
     await registerAll(app, register, module)
     const asked = untilSignal()
@@ -44,6 +49,13 @@ const run = async (options: RunOptions, module: string): Promise<Ended> => {
     await app.close(options.drain)
   }
 }
+
+const whatIsUsed = ({ rules, transport, store }: ReturnType<typeof openOptions>): string =>
+  [
+    `rules ${inert(typeof rules === 'string' ? rules : 'as built in')}`,
+    `transport ${inert(withoutSecret(transport ?? 'sqlite:reprieve.db'))}`,
+    ...(store === undefined ? [] : [`store ${inert(withoutSecret(store))}`]),
+  ].join(', ')
 
 const loadModule = async (path: string): Promise<Register> => {
   const file = resolve(path)

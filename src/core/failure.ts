@@ -3,16 +3,30 @@ export type Category = 'transient' | 'rate-limited' | 'permanent' | 'unknown'
 
 export const CATEGORIES: readonly Category[] = ['transient', 'rate-limited', 'permanent', 'unknown']
 
-/** What failed, for routing, filters and groups. */
-export type Kind =
-  | 'schema' // the record or its data can't be decoded or does not fit its schema
-  | 'business' // the handler refused: a rule of the business
-  | 'integration' // a dependency failed
-  | 'timeout' // it took too long
-  | 'auth' // not allowed
-  | 'crash' // the process died on it
-  | 'expired' // too late to be worth handling
-  | 'handler' // the handler threw something that tells no more
+/**
+ * What failed, for routing, filters and groups.
+ *
+ *   schema        the record or its data can't be decoded or does not fit its schema
+ *   business      the handler refused: a rule of the business
+ *   integration   a dependency failed
+ *   timeout       it took too long
+ *   auth          not allowed
+ *   crash         the process died on it
+ *   expired       too late to be worth handling
+ *   handler       the handler threw something that tells no more
+ */
+export const KINDS = [
+  'schema',
+  'business',
+  'integration',
+  'timeout',
+  'auth',
+  'crash',
+  'expired',
+  'handler',
+] as const
+
+export type Kind = (typeof KINDS)[number]
 
 /** A classified error: plain data, so that it can travel in a trail. */
 export interface Failure {

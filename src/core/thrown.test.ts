@@ -1,9 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { classify } from './classify.ts'
-import { CATEGORIES, type Failure } from './failure.ts'
-
-const KINDS = ['schema', 'business', 'integration', 'timeout', 'auth', 'crash', 'expired', 'handler']
+import { CATEGORIES, type Failure, KINDS } from './failure.ts'
 
 const expectValid = (failure: Failure) => {
   expect(CATEGORIES).toContain(failure.category)

@@ -1,5 +1,5 @@
 import { FAILURE, type Told } from './errors.ts'
-import { CATEGORIES, type Category, type Kind } from './failure.ts'
+import { CATEGORIES, type Category, KINDS, type Kind } from './failure.ts'
 import { describeIssues, type Issue } from './issues.ts'
 import { bounded, got, isObject, listOf, look, textOf, word } from './look.ts'
 import type { Reply } from './replies.ts'
@@ -147,17 +147,6 @@ const issuesOf = (value: object): string | undefined => {
   }
 }
 
-const KINDS: Readonly<Record<Kind, true>> = {
-  schema: true,
-  business: true,
-  integration: true,
-  timeout: true,
-  auth: true,
-  crash: true,
-  expired: true,
-  handler: true,
-}
-
 /** Checked, since another version of this package may have written it. */
 const toldOf = (value: object): Told | undefined => {
   const told = look(value, FAILURE)
@@ -167,7 +156,7 @@ const toldOf = (value: object): Told | undefined => {
   if (!CATEGORIES.includes(category)) return undefined
   return {
     category,
-    kind: typeof kind === 'string' && Object.hasOwn(KINDS, kind) ? kind : 'handler',
+    kind: KINDS.includes(kind) ? kind : 'handler',
     ...(typeof retryAfter === 'number' && retryAfter >= 0 && retryAfter < Infinity && { retryAfter }),
   }
 }

@@ -1,6 +1,7 @@
 import type { Board } from '../contracts/board.ts'
 import type { Destination } from '../contracts/transport.ts'
 import type { Millis } from '../core/time.ts'
+import { destinationsFor, type RuleBook } from '../rules/index.ts'
 
 /** How long a destination that no service uses any more is still looked at. */
 const REMEMBERED: Millis = 90 * 24 * 60 * 60 * 1000
@@ -16,7 +17,13 @@ export const rememberDestinations = async (
   }
 }
 
-export const knownDestinations = async (board: Board): Promise<readonly Destination[]> => {
-  const entries = await board.read(PREFIX)
-  return entries.map(({ value }) => value as unknown as Destination)
+/** Where letters may lie: what services named when they started, and what the rule book names for those that never did. */
+export const knownDestinations = async (board: Board, book: RuleBook): Promise<readonly Destination[]> => {
+  const named = (await board.read(PREFIX)).map(({ value }) => value as unknown as Destination)
+  const written = [...book.services].flatMap(([service, { events }]) => {
+    const rows = Object.keys(events ?? {})
+    return destinationsFor(book, service, rows.length > 0 ? rows : ['*'])
+  })
+  const byName = new Map([...written, ...named].map((destination) => [destination.name, destination]))
+  return [...byName.values()]
 }

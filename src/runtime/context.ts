@@ -17,14 +17,27 @@ export interface ContextOptions {
   readonly timeoutOf: (dependency: string) => number
 }
 
-/** What a handler is given beside the event. The signal is made when it is looked at. */
+/**
+ * The signal is made when it is looked at. The getter stands here, once: one in each context would give each a shape
+ * of its own, which the engine keeps, and with it the event, until its next full collection.
+ */
+class Stoppable {
+  readonly #signal: () => AbortSignal
+
+  constructor(signal: () => AbortSignal) {
+    this.#signal = signal
+  }
+
+  get signal(): AbortSignal {
+    return this.#signal()
+  }
+}
+
+/** What a handler is given beside the event. */
 export const createContext = (options: ContextOptions, signal: () => AbortSignal): Context => {
   const { delivery, rules, deadlines } = options
   const { event, trail } = delivery.parcel
-  return {
-    get signal() {
-      return signal()
-    },
+  return Object.assign(new Stoppable(signal), {
     attempt: trail.spent + 1,
     trail,
     idempotencyKey: event.headers['x-idempotency-key'] ?? event.id,
@@ -46,5 +59,5 @@ export const createContext = (options: ContextOptions, signal: () => AbortSignal
         correlationId: event.extensions.correlationid ?? event.id,
         ...publishOptions,
       }),
-  }
+  } satisfies Omit<Context, 'signal'>)
 }

@@ -30,6 +30,8 @@ interface OpenDoor extends Door {
   readonly claims: boolean
   /** Deliveries that are out and unsettled. */
   readonly out: Bag<Delivery>
+  /** There while nothing more is pulled until some are settled. */
+  wake: (() => void) | undefined
   readonly settler: Settler
 }
 
@@ -51,7 +53,16 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
       companion,
       tools,
     })
-    return { subscription, transport: transport.name, later, inlet, claims, settler, out: createBag() }
+    return {
+      subscription,
+      transport: transport.name,
+      later,
+      inlet,
+      claims,
+      settler,
+      out: createBag(),
+      wake: undefined,
+    }
   }
 
   /** Pulls in gulps of half a window: single deliveries would cost a round trip or a commit each. */
@@ -102,16 +113,15 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
     return claims ? claimed(batch, claims) : []
   }
 
-  const waiting = new Map<OpenDoor, () => void>()
   const settledOne = (door: OpenDoor): Promise<void> =>
     new Promise((resolve) => {
-      waiting.set(door, resolve)
+      door.wake = resolve
     })
   const leave = (door: OpenDoor, goOut: () => void): void => {
     goOut()
     if (door.out.size > door.subscription.window / 2 && !stop.signal.aborted) return
-    waiting.get(door)?.()
-    waiting.delete(door)
+    door.wake?.()
+    door.wake = undefined
   }
 
   /** Keeps what is out ours: leases and claims are shorter than the longest handler. */
@@ -151,7 +161,7 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
     name,
     drain: async (within) => {
       stop.abort()
-      for (const wake of waiting.values()) wake()
+      for (const { wake } of doors) wake?.()
       await Promise.all(pulling)
       lanes.clear()
       const patience = new AbortController()

@@ -115,13 +115,22 @@ describe('reprieve run, at its end', () => {
     expect(stdout).toMatch(/done {7}mail-svc {2}task.created {2}long .*\n.*drained/)
 
     await cli(['publish', 'task.created', '{}', '--id', 'after'], { cwd })
-    const next = startCli(['run', 'handlers.ts', '--quiet'], { cwd })
-    const loud = startCli(['run', 'handlers.ts'], { cwd })
-    await loud.said('started')
+    const next = startCli(['run', 'handlers.ts', '--json'], { cwd })
+    await next.said('"event":"after"')
     next.signal('SIGTERM')
-    expect((await next.ended).stdout).toBe('')
-    loud.signal('SIGTERM')
-    await loud.ended
+    await next.ended
+    expect(next.soFar()).toMatch(/"is":"done".*"event":"after"/)
+  })
+
+  it('--quiet tells only what needs someone', async () => {
+    const cwd = project()
+    const run = startCli(['run', 'handlers.ts', '--quiet'], { cwd })
+    const subscribed = async () => (await cli(['publish', 'task.created', '{}'], { cwd })).code
+    await expect.poll(subscribed, { timeout: 30_000 }).toBe(0)
+    await cli(['publish', 'task.created', '{"bad":"no"}', '--id', 'worse'], { cwd })
+    await run.said('worse')
+    run.signal('SIGTERM')
+    expect((await run.ended).stdout).toMatch(/^[\d:]+ {2}dead {7}mail-svc {2}task\.created {2}worse .*\n$/)
   })
 
   it('a handler that takes too long is cut short and its event handed back, with no attempt spent', async () => {

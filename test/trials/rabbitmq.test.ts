@@ -2,12 +2,13 @@ import { connect } from 'amqplib'
 import { afterAll, test } from 'vitest'
 import { systemClock } from '../../src/adapters/system/clock.ts'
 import { systemDice } from '../../src/adapters/system/dice.ts'
+import type { Open } from '../../src/contracts/adapter.ts'
 import { realWorld, type TrialWorld } from '../../src/testing/trials/index.ts'
 import { describeWith, serviceUrl } from '../services/urls.ts'
 import { adapterOf, trialSuite } from './suite.ts'
 
-/** Writes straight to a subscription's queue, as a producer that knows nothing of us could. */
-const rawPut = (url: string) => {
+/** A connection past the adapter: writes straight to a subscription's queue, and clears away in the end. */
+const aside = (url: string) => {
   const connecting = connect(url)
   const opening = connecting.then((connection) => connection.createConfirmChannel())
   const put: NonNullable<TrialWorld['raw']>['put'] = async (to, { contentType, headers, body }) => {
@@ -19,14 +20,44 @@ const rawPut = (url: string) => {
     })
     await channel.waitForConfirms()
   }
-  return { put, close: async () => (await connecting).close() }
+  const close = async (queues: Iterable<string>) => {
+    const channel = await opening
+    for (const queue of queues) {
+      await channel.deleteQueue(queue)
+      await channel.deleteExchange(`${queue}.dlx`)
+    }
+    await (await connecting).close()
+  }
+  return { put, close }
+}
+
+/** Notes every queue that the trials make. */
+const noting = (open: Open, queues: Set<string>): Open => {
+  return async (url, tools) => {
+    const { transport } = await open(url, tools)
+    return {
+      transport: {
+        ...transport,
+        subscribe: (to) => {
+          for (const { name } of to.destinations) queues.add(name)
+          queues.add(`${to.service}.${to.topic}`)
+          return transport.subscribe(to)
+        },
+        collect: (destination) => {
+          queues.add(destination.name)
+          return transport.collect(destination)
+        },
+      },
+    }
+  }
 }
 
 describeWith('amqp', 'rabbitmq', async (url) => {
-  if (!serviceUrl('amqp')) return void test('trials')
+  if (!serviceUrl('amqp')) return void test('trials', () => undefined)
   const tools = { clock: systemClock, dice: systemDice(), journal: () => undefined }
-  const { put, close } = rawPut(url)
-  afterAll(close)
-  const world = { ...realWorld(await adapterOf('rabbitmq'), url, tools), raw: { put } }
-  await trialSuite('rabbitmq', world, { atOnce: 10 })
+  const queues = new Set<string>()
+  const { put, close } = aside(url)
+  afterAll(() => close(queues))
+  const open = noting(await adapterOf('rabbitmq'), queues)
+  await trialSuite('rabbitmq', { ...realWorld(open, url, tools), raw: { put } }, { atOnce: 8 })
 })

@@ -40,7 +40,7 @@ export const keptResults = (adapter: string): Kept | undefined => {
 
 const inWords = (can: Can): Kept['can'] => ({
   later: can.later === Number.POSITIVE_INFINITY ? 'any wait' : `up to ${span(can.later)}`,
-  late: [0, 300, 1000, 30_000].map((ms) => `${span(can.late(ms))} after a wait of ${span(ms)}`).join(', '),
+  late: lateness(can),
   order: can.order,
   lease: yes(can.lease),
   except: yes(can.except),
@@ -48,6 +48,12 @@ const inWords = (can: Can): Kept['can'] => ({
   patterns: yes(can.patterns),
   unheard: can.unheard,
 })
+
+const lateness = ({ late }: Can): string => {
+  const waits = [0, 300, 1000, 30_000]
+  if (new Set(waits.map(late)).size === 1) return span(late(0))
+  return waits.map((ms) => `${span(late(ms))} after ${ms ? `a wait of ${span(ms)}` : 'none'}`).join(', ')
+}
 
 const yes = (flag: boolean): string => (flag ? 'yes' : 'no')
 

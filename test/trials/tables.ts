@@ -26,9 +26,9 @@ const table = ({ can, results }: Kept): string => {
   const of = (is: string) => results.filter((result) => result.is === is)
   const skipped = Map.groupBy(of('skipped'), ({ reason }) => reason ?? '')
   const lines = [
-    '| can | | |',
-    '|---|---|---|',
-    ...Object.entries(can).map(([name, value]) => `| ${name} | ${value} | ${MEANING[name] ?? ''} |`),
+    'What it can:',
+    '',
+    ...Object.entries(can).map(([name, value]) => `- \`${name}\`: **${value}** (${MEANING[name]})`),
     '',
     `Of ${results.length} trials it passes ${of('passed').length}${count(', fails ', of('failed').length)}${count(', skips ', of('skipped').length)}.`,
     '',

@@ -1,3 +1,4 @@
+import type { ClusterMetadata } from '@platformatic/kafka'
 import type { Millis } from '../../core/time.ts'
 import type { Consumer, FetchAnswer } from './client.ts'
 import { CODE, hasCode, responsesIn } from './errors.ts'
@@ -10,10 +11,12 @@ export interface Fetching {
   close(): Promise<void>
 }
 
-/** A partition is fetched while less than this waits; one answer brings about as much again. */
-const ENOUGH_BYTES = 1024 * 1024
+/** A partition is fetched while less than this waits. */
+const ENOUGH_BYTES = 512 * 1024
+const PARTITION_BYTES = 1024 * 1024
 const ANSWER_BYTES = 8 * 1024 * 1024
 const LONG_POLL: Millis = 500
+const LOOK_AGAIN: Millis = 5_000
 /** How long partitions with nothing new are left alone while another one has enough. */
 const GLANCE: Millis = 100
 
@@ -34,11 +37,21 @@ export const fetching = (wire: Wire, group: string, member: Member): Fetching =>
   let closed = false
   let failures = 0
 
-  const follow = (tenures: readonly Tenure[]) => {
+  let known: { readonly at: number; readonly metadata: ClusterMetadata } | undefined
+
+  /** Looked up now and then, and after every trouble: this is asked at every turn. */
+  const leaders = async (tenures: readonly Tenure[], now: number): Promise<ClusterMetadata> => {
+    const stale = !known || now - known.at > LOOK_AGAIN
+    if (!stale && tenures.every(({ topic }) => known!.metadata.topics.has(topic))) return known!.metadata
     const topics = new Set(tenures.map(({ topic }) => topic))
     for (const topic of [...fetcher.topics.keys()]) if (!topics.has(topic)) fetcher.topics.untrack(topic)
     for (const topic of topics) if (!fetcher.topics.has(topic)) fetcher.topics.track(topic)
-    return [...topics]
+    known = { at: now, metadata: await fetcher.metadata({ topics: [...topics] }) }
+    return known.metadata
+  }
+  const forget = () => {
+    known = undefined
+    fetcher.clearMetadata()
   }
 
   const accept = async (answer: FetchAnswer, asked: ReadonlyMap<string, Tenure>) => {
@@ -73,7 +86,7 @@ export const fetching = (wire: Wire, group: string, member: Member): Fetching =>
         fetchOffset: BigInt(position),
         currentLeaderEpoch: -1,
         lastFetchedEpoch: -1,
-        partitionMaxBytes: ENOUGH_BYTES,
+        partitionMaxBytes: PARTITION_BYTES,
       })),
     }))
     wire.counts.fetches++
@@ -95,8 +108,8 @@ export const fetching = (wire: Wire, group: string, member: Member): Fetching =>
       }
       if (hasCode(error, CODE.fetchSessionUnknown, CODE.fetchSessionEpoch)) return
       if (hasCode(error, CODE.offsetOutOfRange)) return
-      fetcher.clearMetadata()
-      const pause = Math.min(100 * 2 ** failures++, 5_000)
+      forget()
+      const pause = Math.min(100 * 2 ** failures++, 2_000)
       member.trouble('fetching', error, pause)
       await clock.sleep(pause)
     } finally {
@@ -109,8 +122,8 @@ export const fetching = (wire: Wire, group: string, member: Member): Fetching =>
   const lookAround = async (): Promise<Millis | undefined> => {
     const tenures = [...member.tenures.values()]
     if (member.phase !== 'here' || tenures.length === 0) return undefined
-    const metadata = await fetcher.metadata({ topics: follow(tenures) })
     const now = clock.now()
+    const metadata = await leaders(tenures, now)
     const led = Map.groupBy(
       tenures,
       (each) => metadata.topics.get(each.topic)?.partitions[each.partition]?.leader,
@@ -141,8 +154,8 @@ export const fetching = (wire: Wire, group: string, member: Member): Fetching =>
         wait = await lookAround()
       } catch (error) {
         if (closed) return
-        wait = Math.min(100 * 2 ** failures++, 5_000)
-        fetcher.clearMetadata()
+        wait = Math.min(100 * 2 ** failures++, 2_000)
+        forget()
         member.trouble('looking for the leaders of partitions', error, wait)
         await clock.sleep(wait)
         continue

@@ -3,7 +3,7 @@ import type { Event } from '../../core/event.ts'
 import type { Parcel } from '../../core/parcel.ts'
 import { decodeTrail, freshTrail } from '../../core/trail.ts'
 import type { RawRecord } from './client.ts'
-import { CONTENT_TYPE, INNER_TYPE, nameOf, OURS, PREFIX, SET_ASIDE, TRAIL } from './headers.ts'
+import { CONTENT_TYPE, INNER_TYPE, OURS, PREFIX, readHeader, SET_ASIDE, TRAIL } from './headers.ts'
 
 export interface Place {
   readonly topic: string
@@ -23,16 +23,14 @@ export const readRecord = (
 ): { readonly event: Event; readonly trail: Parcel['trail']; readonly broken?: string } => {
   const headers: Record<string, string> = {}
   const ours: Record<string, string> = {}
-  let contentType: string | undefined
-  for (const [key, value] of record.headers) {
-    if (!key) continue
-    const name = nameOf(key)
-    const text = value === null ? '' : value.toString()
+  let contentType = undefined as string | undefined
+  const sort = (name: string, text: string) => {
     if (name === CONTENT_TYPE) contentType = text
     else if (name.startsWith(OURS) && (place.parcels || name === SET_ASIDE || name === INNER_TYPE))
       ours[name] = text
     else headers[name] = text
   }
+  for (const [key, value] of record.headers) if (key) readHeader(key, value, sort)
   const trail = ours[TRAIL] === undefined ? freshTrail : decodeTrail(ours[TRAIL])
   const message: Message =
     contentType === undefined ? { headers, body: record.value } : { headers, body: record.value, contentType }

@@ -43,18 +43,22 @@ export const openInlet = (options: InletOptions): Inlet => {
     const delivery: Handed = { parcel, redelivered, [SLOT]: slot }
     return broken === undefined ? delivery : { ...delivery, broken }
   }
-  /** Partitions take turns, so that none waits for the others to run dry. */
+  /** Partitions give even shares, so that none waits for the others to run dry. */
   const take = (most: number, now: Instant): readonly Delivery[] => {
     const deliveries: Delivery[] = []
-    const tenures = [...member.tenures.values()]
-    turn++
-    for (let i = 0; i < tenures.length && deliveries.length < most; i++) {
-      const tenure = tenures[(turn + i) % tenures.length]!
-      while (deliveries.length < most) {
-        const slot = tenure.take(topic, now)
-        if (!slot) break
-        deliveries.push(deliver(slot, now))
-      }
+    const ready = [...member.tenures.values()].filter(({ shelves }) => shelves.get(topic)?.ready(now))
+    const first = ready.length > 0 ? turn++ % ready.length : 0
+    let giving = [...ready.slice(first), ...ready.slice(0, first)]
+    while (giving.length > 0 && deliveries.length < most) {
+      const share = Math.ceil((most - deliveries.length) / giving.length)
+      giving = giving.filter((tenure) => {
+        for (let n = Math.min(share, most - deliveries.length); n > 0; n--) {
+          const slot = tenure.take(topic, now)
+          if (!slot) return false
+          deliveries.push(deliver(slot, now))
+        }
+        return true
+      })
     }
     // The fetching may go on where it had enough.
     if (deliveries.length > 0) member.bell.ring()

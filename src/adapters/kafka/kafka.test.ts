@@ -28,6 +28,10 @@ import { readUrl } from './settings.ts'
 import { kafkaTransport } from './transport.ts'
 import { openWire, type Wire } from './wire.ts'
 
+interface Connected {
+  readonly connections: Iterable<[string, { isConnected(): boolean; socket: { destroy(): void } }]>
+}
+
 describeWith('kafka', 'the kafka transport', (brokers) => {
   const url = `kafka://${brokers}`
   const facts: Fact[] = []
@@ -257,13 +261,13 @@ describeWith('kafka', 'the kafka transport', (brokers) => {
 
   it('goes on after its connections broke, and loses nothing', async () => {
     const { transport, wire } = await openSeen()
-    const consumers: { connections: Iterable<[string, { socket: { destroy(): void } }]> }[] = []
+    const consumers: Connected[] = []
     for (const make of ['fetcher', 'member'] as const) {
       const original = wire[make] as (arg: never) => unknown
       Object.assign(wire, {
         [make]: (arg: never) => {
           const made = original(arg)
-          consumers.push(made as (typeof consumers)[number])
+          consumers.push(made as Connected)
           return made
         },
       })
@@ -273,8 +277,9 @@ describeWith('kafka', 'the kafka transport', (brokers) => {
     await transport.publish(to.topic, makeEvents(world, 5))
     await ackAll(inlet, await take(world, inlet, 5))
     const cut = () => {
-      const clients = [...consumers, wire.clerk, wire.producer] as unknown as typeof consumers
-      for (const { connections } of clients) for (const [, { socket }] of connections) socket.destroy()
+      for (const { connections } of [...consumers, wire.clerk, wire.producer] as Connected[]) {
+        for (const [, connection] of connections) if (connection.isConnected()) connection.socket.destroy()
+      }
     }
     const events = makeEvents(world, 60)
     const seen: string[] = []

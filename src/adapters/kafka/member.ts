@@ -220,7 +220,8 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
     settling: () => {
       settlements++
       return () => {
-        if (--settlements === 0) ringing.ring()
+        settlements--
+        ringing.ring()
       }
     },
     restart: async (old) => {

@@ -57,7 +57,9 @@ export const passing = async (wire: Wire, group: Group, post: Post, topics: Topi
 
   function onward({ record, tenure, redelivered }: Slot): Outgoing {
     const passed = Number(headerOf(record!, PASSED)) || 0
-    const wait = TIERS[Math.min(passed + 1, TIERS.length - 1)]!.ms
+    // Once around the partitions before it waits longer.
+    const round = Math.floor(passed / topics.partitions(group.later(0)))
+    const wait = TIERS[Math.min(round, TIERS.length - 1)]!.ms
     const topic = group.later(wait)
     const ours: Record<string, string> = {
       [DUE]: String(clock.now() + wait),

@@ -50,7 +50,6 @@ export const settleBatch = async (desk: Desk, batch: readonly Settlement[]): Pro
     return answers
   } finally {
     end()
-    desk.group.member.bell.ring()
   }
 }
 

@@ -115,6 +115,24 @@ describeWith('amqp', 'the connection to RabbitMQ', (url) => {
     wire.cut()
   })
 
+  it('in an outage it can be left at once', async () => {
+    const transport = await desk.transport(wire.url)
+    const inlet = await transport.subscribe(desk.subscription())
+    const receiving = inlet.receive(1, new AbortController().signal)
+    wire.refuse()
+    wire.cut()
+    const publishing = transport.publish(uniqueName('any'), [makeEvent()])
+    const refused = expect(publishing).rejects.toMatchObject({
+      code: expect.stringMatching(/closed|unavailable/),
+    })
+    await expect.poll(() => troubles().length).toBeGreaterThan(0)
+    const start = Date.now()
+    await transport.close()
+    expect(Date.now() - start).toBeLessThan(3000)
+    expect(await receiving).toEqual([])
+    await refused
+  })
+
   it.each([
     ['nothing listens there', { port: '1' }, /nothing listens at 127.0.0.1 port 1 \(ECONNREFUSED\)/],
     [

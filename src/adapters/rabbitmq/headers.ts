@@ -55,7 +55,6 @@ export interface Text {
 
 /** The headers of a message as text, without the broker's and our own. */
 export const textHeaders = (raw: Readonly<Record<string, unknown>>): Text => {
-  if (isPlain(raw)) return { headers: raw, escaped: undefined }
   const headers: Record<string, string> = {}
   let escaped: Record<string, string> | undefined
   for (const name in raw) {
@@ -70,9 +69,10 @@ export const textHeaders = (raw: Readonly<Record<string, unknown>>): Text => {
   return { headers, escaped }
 }
 
-/** A first delivery of an event of ours: nothing to leave out, nothing to change. */
-const isPlain = (raw: Readonly<Record<string, unknown>>): raw is Record<string, string> => {
-  for (const name in raw) if (!name.startsWith(COMMON) || typeof raw[name] !== 'string') return false
+/** Attributes of CloudEvents in binary mode and nothing else: nothing to leave out, nothing to change. */
+export const isPlain = (raw: Readonly<Record<string, unknown>>): raw is Record<string, string> => {
+  if (!isBinary(raw)) return false
+  for (const name in raw) if (typeof raw[name] !== 'string' || !name.startsWith(COMMON)) return false
   return true
 }
 

@@ -1,16 +1,15 @@
 import type { Tools } from '../../contracts/tools.ts'
 import type { Delivery, Inlet, Settled, Settlement } from '../../contracts/transport.ts'
 import { ReprieveError } from '../../core/error.ts'
+import type { Home } from './copies.ts'
 import type { Counts } from './counts.ts'
 import type { Link } from './link.ts'
-import { tierName } from './names.ts'
-import type { Fate, Outlet } from './outlet.ts'
-import { backoff } from './patience.ts'
+import type { Outlet } from './outlet.ts'
+import { backoff, parting } from './patience.ts'
 import { type From, readMessage } from './read.ts'
 import { beginSession, type Session } from './session.ts'
-import { copyOf, type Home } from './settlements.ts'
+import { type Desk, settleOn } from './settle.ts'
 import { type Declare, declareOn, waitingIn } from './topology.ts'
-import type { Outgoing } from './write.ts'
 
 export interface Door extends From, Home {
   readonly window: number
@@ -35,6 +34,7 @@ export const openInlet = async (
   const waiters = new Set<() => void>()
   /** Settlements under way: closing waits for them. */
   const underWay = new Set<Promise<unknown>>()
+  const desk: Desk = { home: door, outlet, clock, place }
 
   const wake = (): void => {
     for (const waiter of waiters) waiter()
@@ -107,76 +107,9 @@ export const openInlet = async (
   }
 
   const settle = (batch: readonly Settlement[]): Promise<readonly Settled[]> => {
-    const work = settleNow(session, batch)
+    const work = settleOn(session, batch, desk)
     underWay.add(work)
     return work.finally(() => underWay.delete(work))
-  }
-
-  /** New homes first, all of them at once; then the old ones are given up. */
-  const settleNow = async (mine: Session, batch: readonly Settlement[]): Promise<readonly Settled[]> => {
-    const answers: Settled[] = new Array(batch.length).fill('done')
-    const held: (number | undefined)[] = new Array(batch.length)
-    const copies: Outgoing[] = []
-    const owners: number[] = []
-    const now = clock.now()
-    batch.forEach((settlement, i) => {
-      const { delivery } = settlement
-      held[i] = mine.ended() ? undefined : mine.out.get(delivery)
-      if (held[i] === undefined) {
-        answers[i] = 'lost'
-        return
-      }
-      try {
-        const copy = copyOf(settlement, door, now)
-        mine.out.delete(delivery)
-        if (!copy) return
-        copies.push(copy)
-        owners.push(i)
-      } catch (error) {
-        answers[i] = error as Error
-      }
-    })
-    if (copies.length > 0) {
-      const fates = await outlet.send(copies)
-      fates.forEach((fate, n) => {
-        const i = owners[n]!
-        if (fate === 'kept') return
-        answers[i] = mine.ended() ? 'lost' : failure(fate, copies[n]!)
-        mine.out.set(batch[i]!.delivery, held[i]!) // if still ours, it may be settled again
-      })
-    }
-    giveUp(mine, batch, held, answers)
-    return answers
-  }
-
-  const giveUp = (
-    mine: Session,
-    batch: readonly Settlement[],
-    held: readonly (number | undefined)[],
-    answers: Settled[],
-  ): void => {
-    const acked: number[] = []
-    const returned: number[] = []
-    for (let i = 0; i < batch.length; i++) {
-      if (answers[i] !== 'done') continue
-      if (mine.ended()) answers[i] = 'lost'
-      else (batch[i]!.do === 'give back' ? returned : acked).push(held[i]!)
-    }
-    // returns first: an acknowledgement may stand for all before it
-    if (returned.length > 0) mine.giveBack(returned)
-    if (acked.length > 0) mine.acknowledge(acked)
-  }
-
-  const failure = (fate: Exclude<Fate, 'kept'>, { exchange, key, tier }: Outgoing): Error => {
-    if (fate instanceof Error) return fate
-    const from = tier === undefined ? exchange || 'the default exchange' : tierName(tier)
-    return new ReprieveError(
-      'topology_differs',
-      `RabbitMQ at ${place}: no queue takes '${key}' from '${from}'`,
-      {
-        fix: 'name it as a destination in the rules and restart the service, which declares it',
-      },
-    )
   }
 
   return {
@@ -187,7 +120,8 @@ export const openInlet = async (
       while (!signal.aborted && !stop.signal.aborted) {
         const deliveries = take(max)
         if (deliveries.length > 0) return deliveries
-        await arrival(signal)
+        // what was taken may all have come too early, and more be there
+        if (session.waiting.length === 0 || session.ended()) await arrival(signal)
       }
       return []
     },
@@ -204,7 +138,7 @@ export const openInlet = async (
       wake()
       while (underWay.size > 0) await Promise.allSettled(underWay)
       await session.close()
-      await going
+      await parting(clock, going)
     },
   }
 }

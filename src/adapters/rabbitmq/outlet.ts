@@ -130,8 +130,9 @@ export const openOutlet = (link: Link, exchange: string, tools: Tools, counts: C
       const confirmed = (error: Error | null) => {
         if (error) return settle(batch, i, refused(mine, error))
         if (!batch.unroutable.has(i)) return settle(batch, i, 'kept')
-        if (item.tier !== undefined) mine.tiers.delete(item.tier) // someone deleted it: the next one declares it
-        settle(batch, i, 'unroutable')
+        if (item.tier === undefined) return settle(batch, i, 'unroutable')
+        mine.tiers.delete(item.tier) // someone deleted it: whoever comes next declares it again
+        settle(batch, i, unavailable(place, `the queue '${tierName(item.tier)}' was not there`))
       }
       try {
         if (!channel.publish(throughOf(item), item.key, item.body, item.options, confirmed))

@@ -5,6 +5,7 @@ import type { Inlet } from '../../contracts/transport.ts'
 import { freshParcel } from '../../core/parcel.ts'
 import { encodeTrail, freshTrail } from '../../core/trail.ts'
 import { DUE, TRAIL } from './headers.ts'
+import { tierFor, tierName } from './names.ts'
 import { writeParcel } from './write.ts'
 
 /** How long a busy machine may take over what is promised. */
@@ -48,6 +49,8 @@ describeWith('amqp', 'waiting on RabbitMQ', (url) => {
     const channel = await desk.channel()
     channel.sendToQueue(`${to.service}.${to.topic}`, body, options)
     await transport.publish(to.topic, [makeEvent({ id: 'meanwhile' })])
+    // asked for one at a time: the early one must not hide the one behind it
+    await expect.poll(async () => (await inlet.lag()).waiting).toBe(2)
     expect((await takeOne(inlet)).parcel.event.id).toBe('meanwhile')
     const { parcel } = await takeOne(inlet)
     expect(Date.now()).toBeGreaterThanOrEqual(due)
@@ -63,5 +66,24 @@ describeWith('amqp', 'waiting on RabbitMQ', (url) => {
     await expect.poll(() => inlet.lag(), { timeout: 10_000 }).toEqual({ waiting: 5 })
     await take(inlet, 1)
     await expect.poll(() => inlet.lag(), { timeout: 10_000 }).toEqual({ waiting: 4 })
+  })
+
+  it('a tier that someone deleted is declared again', async () => {
+    const transport = await desk.transport()
+    const to = desk.subscription()
+    const inlet = await transport.subscribe(to)
+    const channel = await desk.channel()
+    // nobody else's test waits for half an hour
+    const wait = 1_790_000
+    const send = () => transport.forward(to, [freshParcel(makeEvent(), Date.now() + wait)])
+    await send()
+    await channel.deleteQueue(tierName(tierFor(wait)))
+    await expect(send()).rejects.toMatchObject({ code: 'unavailable' })
+    await send()
+    await channel.deleteExchange(tierName(tierFor(wait)))
+    await expect(send()).rejects.toMatchObject({ code: 'unavailable' })
+    await send()
+    await channel.purgeQueue(tierName(tierFor(wait)))
+    expect(await take(inlet, 1, 100)).toEqual([])
   })
 })

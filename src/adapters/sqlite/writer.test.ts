@@ -27,7 +27,7 @@ interface Desk {
 
 let files = 0
 
-const desk = async (change: (file: File) => File = (file) => file): Promise<Desk> => {
+const desk = async (change: (file: File) => File = (file) => file, tidy = () => {}): Promise<Desk> => {
   const tools = testTools()
   const file = change(await openFile(join(folder, `${++files}.db`), tools))
   opened.push(file)
@@ -37,7 +37,7 @@ const desk = async (change: (file: File) => File = (file) => file): Promise<Desk
     file,
     tools,
     undone,
-    writer: writerOf(file, tools, { tidy: () => {}, undone }),
+    writer: writerOf(file, tools, { tidy, undone }),
     put: (n) => void file.sql('INSERT INTO n VALUES (?, zeroblob(1000))').run(n),
     kept: () =>
       file
@@ -125,6 +125,16 @@ describe('a turn of the event loop', () => {
     expect(undone).toHaveBeenCalledTimes(2)
     expect(tools.facts).toMatchObject([{ is: 'trouble' }])
   })
+})
+
+it('tidying that fails is told to the journal, and nobody else notices', async () => {
+  const tidy = () => {
+    throw new Error('a mistake of ours')
+  }
+  const { writer, put, kept, tools } = await desk((file) => file, tidy)
+  await writer.write(() => put(1))
+  expect(kept()).toEqual([1])
+  expect(tools.facts).toMatchObject([{ is: 'trouble', error: { message: 'a mistake of ours' } }])
 })
 
 describe('another program at the same file', () => {

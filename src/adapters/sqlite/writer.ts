@@ -90,7 +90,7 @@ export const writerOf = (file: File, tools: Tools, hooks: Hooks): Writer => {
       const before = changes()
       for (const job of jobs) values.push(ran(job, refused))
       const rows = changes() - before
-      hooks.tidy(rows)
+      tidy(rows)
       file.commit()
       counts.commits++
       counts.jobs += jobs.length
@@ -133,10 +133,25 @@ export const writerOf = (file: File, tools: Tools, hooks: Hooks): Writer => {
     }
   }
 
-  const refuse = (jobs: readonly Job[], error: unknown): void => {
-    if (needsReopening(error)) file.drop()
+  /** Nobody asked for it, so nobody's work may fail by it. */
+  const tidy = (rows: number): void => {
+    try {
+      hooks.tidy(rows)
+    } catch (error) {
+      if (isOfTheFile(error)) throw error
+      report(error)
+    }
+  }
+
+  const report = (error: unknown): Error => {
     const trouble = troubleWith(file.path, error)
     tools.journal({ at: tools.clock.now(), is: 'trouble', where: `sqlite:${file.path}`, error: trouble })
+    return trouble
+  }
+
+  const refuse = (jobs: readonly Job[], error: unknown): void => {
+    if (needsReopening(error)) file.drop()
+    const trouble = report(error)
     for (const job of jobs) job.reject(trouble)
   }
 

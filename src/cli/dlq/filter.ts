@@ -1,20 +1,9 @@
 import { type Command, Option } from 'commander'
 import type { LetterFilter, LetterState } from '../../contracts/letters.ts'
-import { CATEGORIES, type Category, type Kind } from '../../core/failure.ts'
+import { CATEGORIES, type Category, KINDS, type Kind } from '../../core/failure.ts'
 import type { Common } from '../options.ts'
 
 export const STATES: readonly LetterState[] = ['open', 'replaying', 'resolved', 'dead again']
-
-const KINDS = [
-  'schema',
-  'business',
-  'integration',
-  'timeout',
-  'auth',
-  'crash',
-  'expired',
-  'handler',
-] satisfies readonly Kind[]
 
 export interface FilterFlags extends Common {
   readonly service?: string

@@ -6,7 +6,10 @@ const WHOLE = 36
 const PAGE = 500
 
 /** Whole ids for what was typed, which may be the beginning of an id, eight characters or more. */
-export const wholeIds = async (office: Office, typed: readonly string[]): Promise<readonly string[]> => {
+export const wholeIds = async (
+  office: Pick<Office, 'list'>,
+  typed: readonly string[],
+): Promise<readonly string[]> => {
   const short = typed.filter((id) => id.length >= SHORTEST && id.length < WHOLE)
   if (short.length === 0) return typed
   const found = new Map<string, string[]>(short.map((id) => [id, []]))

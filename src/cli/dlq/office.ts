@@ -5,7 +5,6 @@ import { type Common, openOptions } from '../options.ts'
 import { calmOnStderr } from '../print/paint.ts'
 import { remark } from '../print/say.ts'
 import { span } from '../print/time.ts'
-import { bookDestinations, together } from './destinations.ts'
 
 /** How long a command looks for letters that still lie on the broker before it shows those it has. */
 const CATCH_UP = 10_000
@@ -19,7 +18,7 @@ export interface OpenOffice extends AsyncDisposable {
 export const openOffice = async (flags: Common): Promise<OpenOffice> => {
   const app = await reprieve({ ...openOptions(flags), office: false })
   try {
-    const destinations = together(await app.knownDestinations(), bookDestinations(app.book))
+    const destinations = await app.knownDestinations()
     await catchUp(app, destinations)
     return { app, destinations, [Symbol.asyncDispose]: () => app.close() }
   } catch (error) {

@@ -66,6 +66,7 @@ export const boardTrials: readonly Trial[] = [
     await board.post(`${prefix}a`, 'old', 200)
     const [old] = await board.read(prefix)
     await world.wait(250)
+    assert.deepEqual(await board.read(prefix), [])
     await board.post(`${prefix}a`, 'new', HOUR)
     assert.equal(await board.post(`${prefix}a`, 'late', HOUR, old!.version), false)
   }),

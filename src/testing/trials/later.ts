@@ -56,6 +56,7 @@ const laterBy = (wait: Millis): Trial =>
   })
 
 export const laterTrials: readonly Trial[] = [
+  laterBy(50),
   laterBy(300),
   laterBy(1000),
   laterBy(2000),

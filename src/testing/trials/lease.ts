@@ -11,6 +11,7 @@ import {
 } from './kit.ts'
 import { failedOnce } from './samples.ts'
 import type { Trial, TrialWorld } from './trial.ts'
+import { untilShared } from './work.ts'
 
 const LEASE = 800
 
@@ -18,6 +19,7 @@ const LEASE = 800
 const held = async (world: TrialWorld) => {
   const first = await subscribed(world, { lease: LEASE })
   const second = await subscribedToo(world, first.to)
+  await untilShared(world, [first, second])
   const inlets = [first.inlet, second.inlet]
   await first.transport.publish(first.to.topic, [makeEvent(world)])
   const { at, delivery } = await takeFromAny(world, inlets)

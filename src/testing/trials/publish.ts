@@ -20,6 +20,7 @@ import {
 } from './kit.ts'
 import { sameEvent } from './samples.ts'
 import type { Trial } from './trial.ts'
+import { untilShared } from './work.ts'
 
 export const publishTrials: readonly Trial[] = [
   transportTrial('what is published while the reader is away waits for it', async (world) => {
@@ -151,6 +152,7 @@ export const publishTrials: readonly Trial[] = [
   transportTrial('subscribing again is the same subscription', async (world) => {
     const first = await subscribed(world)
     const second = await subscribedToo(world, first.to)
+    await untilShared(world, [first, second])
     const inlets = [first.inlet, second.inlet]
     await first.transport.publish(first.to.topic, [makeEvent(world)])
     const { at, delivery } = await takeFromAny(world, inlets)

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import type { Inlet } from '../../contracts/transport.ts'
 import { freshParcel } from '../../core/parcel.ts'
 import {
   ackAll,
@@ -15,43 +14,22 @@ import {
   takeOne,
   transportTrial,
 } from './kit.ts'
-import type { Trial, TrialWorld } from './trial.ts'
-
-/** Consumers take and settle until all are settled; answers how often each event was. */
-const workOff = async (world: TrialWorld, inlets: readonly Inlet[], count: number) => {
-  const settled = new Map<string, number>()
-  const stop = new AbortController()
-  const all = Promise.withResolvers<void>()
-  const work = async (inlet: Inlet) => {
-    while (!stop.signal.aborted) {
-      const some = await inlet.receive(7, stop.signal)
-      const answers = await inlet.settle(some.map((delivery) => ({ do: 'ack', delivery })))
-      idsOf(some).forEach((id, n) => {
-        if (answers[n] === 'done') settled.set(id, (settled.get(id) ?? 0) + 1)
-      })
-      if (settled.size >= count) all.resolve()
-    }
-  }
-  const working = Promise.all(inlets.map(work))
-  await world.wait(world.patience, Promise.race([all.promise, working]))
-  await world.wait(200)
-  stop.abort()
-  await working
-  return settled
-}
+import type { Trial } from './trial.ts'
+import { untilShared, workOff } from './work.ts'
 
 export const sharingTrials: readonly Trial[] = [
   transportTrial('three consumers share 200 events, each settled once, none missing', async (world) => {
     const first = await subscribed(world, { window: 20 })
-    const others = [await subscribedToo(world, first.to), await subscribedToo(world, first.to)]
+    const desks = [first, await subscribedToo(world, first.to), await subscribedToo(world, first.to)]
+    await untilShared(world, desks)
     const events = makeEvents(world, 200)
     const working = workOff(
       world,
-      [first, ...others].map(({ inlet }) => inlet),
+      desks.map(({ inlet }) => inlet),
       200,
     )
     await first.transport.publish(first.to.topic, events)
-    const settled = await working
+    const { settled } = await working
     assert.deepEqual(sorted([...settled.keys()]), sorted(events.map(({ id }) => id)))
     const doubles = [...settled].filter(([, times]) => times > 1)
     assert.deepEqual(doubles, [], 'settled more than once')
@@ -60,6 +38,7 @@ export const sharingTrials: readonly Trial[] = [
   transportTrial('what a closed inlet held goes to another consumer', async (world) => {
     const first = await subscribed(world)
     const second = await subscribedToo(world, first.to)
+    await untilShared(world, [first, second])
     const inlets = [first.inlet, second.inlet]
     const event = makeEvent(world)
     await first.transport.publish(first.to.topic, [event])
@@ -74,6 +53,7 @@ export const sharingTrials: readonly Trial[] = [
   transportTrial('what a closed transport held goes to another consumer', async (world) => {
     const desks = [await subscribed(world)]
     desks.push(await subscribedToo(world, desks[0]!.to))
+    await untilShared(world, desks)
     const event = makeEvent(world)
     await desks[0]!.transport.publish(desks[0]!.to.topic, [event])
     const { at } = await takeFromAny(

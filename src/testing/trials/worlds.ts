@@ -18,8 +18,16 @@ export const virtualWorld = (open: Open, url: string): TrialWorld => {
   }
 }
 
-/** A world in real time: a broker over there. */
-export const realWorld = (open: Open, url: string, tools: Tools): TrialWorld => ({
+/**
+ * A world in real time: a broker over there. All that the trials make there has `trial-<run>-` in its name, so
+ * that it can be found and removed.
+ */
+export const realWorld = (
+  open: Open,
+  url: string,
+  tools: Tools,
+  run: string = tools.dice.uuid().slice(-12),
+): TrialWorld => ({
   open: () => open(url, tools),
   wait: async (ms, until) => {
     const stop = new AbortController()
@@ -28,7 +36,7 @@ export const realWorld = (open: Open, url: string, tools: Tools): TrialWorld => 
     stop.abort()
   },
   now: tools.clock.now,
-  name: names(tools.dice.uuid().slice(-12)),
+  name: names(run),
   tools,
   slack: 1500,
   patience: 30_000,
@@ -38,5 +46,5 @@ let virtualWorlds = 0
 
 const names = (run: string) => {
   let count = 0
-  return (prefix: string) => `trial-${prefix}-${run}-${++count}`
+  return (prefix: string) => `trial-${run}-${prefix}-${++count}`
 }

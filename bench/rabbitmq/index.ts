@@ -1,0 +1,74 @@
+import { connect } from 'amqplib'
+import { exchangeOfDead, queueOf } from '../../src/adapters/rabbitmq/names.ts'
+import type { Reprieve } from '../../src/reprieve.ts'
+import type { OpenBench } from '../bench.ts'
+import { freshFile } from '../embedded/file.ts'
+import { WINDOW } from '../load.ts'
+import { type Ground, type Names, oursConsuming, oursPublishing } from '../ours.ts'
+import { retryProbe } from '../retries.ts'
+import { openBroker } from '../server.ts'
+import { versionOf } from '../versions.ts'
+import { rawConsuming, rawPublishing } from './raw.ts'
+
+const AIM = 0.85
+const TRIPS = 2
+
+/** As many out as the raw loop's prefetch; `upsert` writes nothing to the ledger on a first delivery, `dedup` does. */
+const rules = { concurrency: WINDOW, window: WINDOW, idempotency: { pattern: 'upsert' } }
+const withLedger = { ...rules, idempotency: { pattern: 'dedup' } }
+
+export const open: OpenBench = async () => {
+  const broker = await openBroker('rabbitmq')
+  const ground = async (): Promise<Ground> => {
+    const store = freshFile()
+    return {
+      transport: broker.url,
+      store: store.url,
+      close: async (names) => {
+        store.clear()
+        await clear(broker.url, names)
+      },
+    }
+  }
+  return {
+    events: 20_000,
+    versions: { amqplib: await versionOf('amqplib'), rabbitmq: broker.version },
+    races: [
+      {
+        name: 'publish',
+        contenders: [
+          rawPublishing(broker.url),
+          oursPublishing({ name: 'reprieve', aim: AIM, rules, ground }),
+          oursPublishing({ name: 'reprieve, a call for each', rules, ground }, true),
+        ],
+      },
+      {
+        name: 'consume and ack',
+        contenders: [
+          rawConsuming(broker.url),
+          oursConsuming({ name: 'reprieve', aim: AIM, rules, ground }),
+          oursConsuming({ name: 'reprieve, ledger on SQLite', rules: withLedger, ground }),
+          oursConsuming({ name: 'reprieve, no rule book', ground }),
+        ],
+      },
+    ],
+    probes: [retryProbe({ name: 'a retry', limit: TRIPS, ground, trips: confirmsAndAcks })],
+    close: broker.close,
+  }
+}
+
+/** A confirmed publish is a round trip; an acknowledgement is half of one, and is counted as a whole. */
+const confirmsAndAcks = ({ transport }: Reprieve): number => {
+  const { counts } = transport as unknown as { counts: { waits: number; acks: number; returned: number } }
+  return counts.waits + counts.acks + counts.returned
+}
+
+/** Everything a heat made on the broker that is its own. */
+const clear = async (url: string, { service, type, destinations }: Names): Promise<void> => {
+  const connection = await connect(url)
+  const channel = await connection.createChannel()
+  const queue = queueOf({ service, topic: type })
+  for (const each of [queue, ...destinations]) await channel.deleteQueue(each)
+  await channel.deleteExchange(exchangeOfDead(queue))
+  await connection.close()
+}

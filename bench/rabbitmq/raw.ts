@@ -1,0 +1,102 @@
+import { type ChannelModel, type ConsumeMessage, connect } from 'amqplib'
+import type { Contender, Heat } from '../harness.ts'
+import { batches, counter, freshName, newId, type Order, WINDOW } from '../load.ts'
+
+const EXCHANGE = 'reprieve-bench'
+
+/** A quorum queue bound to a topic exchange, as ours: what differs is who speaks to it. */
+const openQueue = async (url: string) => {
+  const connection = await connect(url, { noDelay: true })
+  const queue = freshName()
+  const channel = await connection.createConfirmChannel()
+  await channel.assertExchange(EXCHANGE, 'topic', { durable: true })
+  await channel.assertQueue(queue, { durable: true, arguments: { 'x-queue-type': 'quorum' } })
+  await channel.bindQueue(queue, EXCHANGE, queue)
+  const publish = async (orders: readonly Order[]): Promise<void> => {
+    for (const order of orders) {
+      channel.publish(EXCHANGE, queue, Buffer.from(JSON.stringify(order)), {
+        persistent: true,
+        mandatory: true,
+        contentType: 'application/json',
+        messageId: newId(),
+        type: 'order',
+        timestamp: Date.now(),
+      })
+    }
+    await channel.waitForConfirms()
+  }
+  const close = async (): Promise<void> => {
+    await channel.deleteQueue(queue)
+    await connection.close()
+  }
+  return { queue, publish, close }
+}
+
+export const rawPublishing = (url: string): Contender => ({
+  name: 'raw',
+  prepare: async (events): Promise<Heat> => {
+    const { publish, close } = await openQueue(url)
+    const load = [...batches(events)]
+    return {
+      run: async () => {
+        let published = 0
+        for (const orders of load) {
+          await publish(orders)
+          published += orders.length
+        }
+        return { events: published }
+      },
+      close,
+    }
+  },
+})
+
+export const rawConsuming = (url: string): Contender => ({
+  name: 'raw',
+  prepare: async (events): Promise<Heat> => {
+    const { queue, publish, close } = await openQueue(url)
+    for (const orders of batches(events)) await publish(orders)
+    const { handle, seen } = counter(events)
+    let connection: ChannelModel | undefined
+    return {
+      run: async () => {
+        connection = await connect(url, { noDelay: true })
+        await consume(connection, queue, events, handle)
+        return { events: seen() }
+      },
+      close: async () => {
+        await connection?.close()
+        await close()
+      },
+    }
+  },
+})
+
+/** Acknowledges once a turn for all that were handled in it: one frame instead of one for each. */
+const consume = async (
+  connection: ChannelModel,
+  queue: string,
+  events: number,
+  handle: (order: Order) => Promise<void>,
+): Promise<void> => {
+  const channel = await connection.createChannel()
+  await channel.prefetch(WINDOW)
+  const last = Promise.withResolvers<void>()
+  let handled = 0
+  let planned = false
+  let newest: ConsumeMessage | undefined
+  await channel.consume(queue, async (message) => {
+    if (!message) return last.reject(new Error('the queue was deleted'))
+    await handle(JSON.parse(message.content.toString()))
+    handled++
+    newest = message
+    if (planned) return
+    planned = true
+    setImmediate(() => {
+      planned = false
+      channel.ack(newest!, true)
+      if (handled === events) last.resolve()
+    })
+  })
+  await last.promise
+}

@@ -1,0 +1,81 @@
+import type { Clock } from '../../contracts/tools.ts'
+import type { Settled, Settlement } from '../../contracts/transport.ts'
+import { ReprieveError } from '../../core/error.ts'
+import { copyOf, type Home } from './copies.ts'
+import type { Fate, Outlet } from './outlet.ts'
+import type { Session } from './session.ts'
+import type { Outgoing } from './write.ts'
+
+export interface Desk {
+  readonly home: Home
+  readonly outlet: Outlet
+  readonly clock: Clock
+  readonly place: string
+}
+
+/** New homes first, all of them at once; then the old ones are given up. */
+export const settleOn = async (
+  session: Session,
+  batch: readonly Settlement[],
+  { home, outlet, clock, place }: Desk,
+): Promise<readonly Settled[]> => {
+  const answers: Settled[] = new Array(batch.length).fill('done')
+  const tags: (number | undefined)[] = new Array(batch.length)
+  const copies: Outgoing[] = []
+  const owners: number[] = []
+  const now = clock.now()
+  batch.forEach((settlement, i) => {
+    const { delivery } = settlement
+    tags[i] = session.ended() ? undefined : session.out.get(delivery)
+    if (tags[i] === undefined) {
+      answers[i] = 'lost'
+      return
+    }
+    try {
+      const copy = copyOf(settlement, home, now)
+      session.out.delete(delivery) // whoever settles it meanwhile has lost it
+      if (!copy) return
+      copies.push(copy)
+      owners.push(i)
+    } catch (error) {
+      answers[i] = error as Error
+    }
+  })
+  if (copies.length > 0) {
+    const fates = await outlet.send(copies)
+    fates.forEach((fate, n) => {
+      if (fate === 'kept') return
+      const i = owners[n]!
+      answers[i] = session.ended() ? 'lost' : failure(fate, copies[n]!, place)
+      session.out.set(batch[i]!.delivery, tags[i]!) // still ours: it may be settled again
+    })
+  }
+  giveUp(session, batch, tags, answers)
+  return answers
+}
+
+const giveUp = (
+  session: Session,
+  batch: readonly Settlement[],
+  tags: readonly (number | undefined)[],
+  answers: Settled[],
+): void => {
+  const acked: number[] = []
+  const returned: number[] = []
+  for (let i = 0; i < batch.length; i++) {
+    if (answers[i] !== 'done') continue
+    if (session.ended()) answers[i] = 'lost'
+    else (batch[i]!.do === 'give back' ? returned : acked).push(tags[i]!)
+  }
+  // returns first: an acknowledgement may stand for all before it
+  if (returned.length > 0) session.giveBack(returned)
+  if (acked.length > 0) session.acknowledge(acked)
+}
+
+const failure = (fate: Exclude<Fate, 'kept'>, { exchange, key }: Outgoing, place: string): Error => {
+  if (fate instanceof Error) return fate
+  const what = `no queue takes '${key}' from ${exchange ? `'${exchange}'` : 'the default exchange'}`
+  return new ReprieveError('topology_differs', `RabbitMQ at ${place}: ${what}`, {
+    fix: 'name it as a destination in the rules and restart the service, which declares it',
+  })
+}

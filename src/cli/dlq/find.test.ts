@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest'
+import type { KeptLetter } from '../../contracts/letters.ts'
+import { wholeIds } from './find.ts'
+
+const id = (beginning: string) => `${beginning}-0000-4000-8000-000000000000`
+const all = [
+  ...Array.from({ length: 1200 }, (_, i) => id(i.toString(16).padStart(8, '0'))),
+  id('aaaaaaaa'),
+  `aaaaaaaa-1${id('aaaaaaaa').slice(10)}`,
+]
+
+/** In pages, as the office answers. */
+const office = {
+  list: async (_: unknown, limit: number, after?: string) => {
+    const from = after === undefined ? 0 : all.indexOf(after) + 1
+    return all.slice(from, from + limit).map((each) => ({ letter: { id: each } }) as KeptLetter)
+  },
+}
+
+describe('ids as they are typed', () => {
+  it('eight characters are enough where only one letter has them, on whatever page it is', async () => {
+    expect(await wholeIds(office, ['000004a0', id('00000001')])).toEqual([id('000004a0'), id('00000001')])
+  })
+
+  it('what fits nothing, or is too short to mean one, is left to the office', async () => {
+    expect(await wholeIds(office, ['ffffffff', '0000'])).toEqual(['ffffffff', '0000'])
+  })
+
+  it('what fits several is refused, with those it fits', async () => {
+    await expect(wholeIds(office, ['aaaaaaaa'])).rejects.toThrow(
+      /2 dead letters .* begins with aaaaaaaa\n.*aaaaaaaa-1/,
+    )
+    expect(await wholeIds(office, ['aaaaaaaa-1'])).toEqual([all.at(-1)])
+  })
+})
