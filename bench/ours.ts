@@ -1,4 +1,5 @@
 import type { Fact } from '../src/contracts/journal.ts'
+import type { Transport } from '../src/contracts/transport.ts'
 import { type Reprieve, reprieve } from '../src/reprieve.ts'
 import { emptyBook, type RuleBook, readRules } from '../src/rules/index.ts'
 import type { Contender, Heat } from './harness.ts'
@@ -143,3 +144,7 @@ const perBatch = (counts: Counts, events: number): Counts =>
       Math.round((count / Math.ceil(events / BATCH)) * 1000) / 1000,
     ]),
   )
+
+/** What an adapter counts beside the contract. */
+export const countsOf = (transport: Transport): Readonly<Partial<Record<string, number>>> =>
+  (transport as Transport & { counts?: Record<string, number> }).counts ?? {}

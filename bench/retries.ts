@@ -8,7 +8,7 @@ export interface Retries extends Pick<Ours, 'ground'> {
   readonly name: string
   /** Round trips to the broker that one retry may take. */
   readonly limit: number
-  /** What was asked of the broker so far to settle deliveries. */
+  /** What was asked of the broker so far to settle deliveries; fetching is not. */
   trips(app: Reprieve): number
 }
 
@@ -36,13 +36,14 @@ export const retryProbe = ({ name, limit, ground, trips }: Retries): Probe => ({
     await first.close()
     const watched = watch(['failed', 'retry'])
     const app = await reprieve({ ...options, rules: bookOf(rules, service), journal: watched.journal })
+    let before: number | undefined
     app.service(service).on(type, (_, { attempt }) => {
+      before ??= trips(app)
       if (attempt === 1) throw new Transient('the first attempt fails')
     })
-    const before = trips(app)
     await app.start()
     await watched.until(EVENTS)
-    const taken = trips(app) - before
+    const taken = trips(app) - before!
     await app.close()
     await here.close(names)
     return { [WHAT]: (taken - EVENTS) / EVENTS }

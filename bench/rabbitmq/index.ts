@@ -4,7 +4,7 @@ import type { Reprieve } from '../../src/reprieve.ts'
 import type { OpenBench } from '../bench.ts'
 import { freshFile } from '../embedded/file.ts'
 import { WINDOW } from '../load.ts'
-import { type Ground, type Names, oursConsuming, oursPublishing } from '../ours.ts'
+import { countsOf, type Ground, type Names, oursConsuming, oursPublishing } from '../ours.ts'
 import { retryProbe } from '../retries.ts'
 import { openBroker } from '../server.ts'
 import { versionOf } from '../versions.ts'
@@ -59,8 +59,8 @@ export const open: OpenBench = async () => {
 
 /** A confirmed publish is a round trip; an acknowledgement is half of one, and is counted as a whole. */
 const confirmsAndAcks = ({ transport }: Reprieve): number => {
-  const { counts } = transport as unknown as { counts: { waits: number; acks: number; returned: number } }
-  return counts.waits + counts.acks + counts.returned
+  const { waits = 0, acks = 0, returned = 0 } = countsOf(transport)
+  return waits + acks + returned
 }
 
 /** Everything a heat made on the broker that is its own. */

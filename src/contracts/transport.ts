@@ -61,7 +61,10 @@ export interface Can {
   readonly late: (ms: Millis) => Millis
   /** key: over any number of workers · owner: only by owning a queue or partition · none */
   readonly order: 'none' | 'owner' | 'key'
-  /** A delivery can run out and go to another worker while its holder still lives. */
+  /**
+   * A delivery runs out after the subscription's lease and goes to another worker, though its holder still lives.
+   * Where it is false, a delivery is ours until the connection or the partition is lost.
+   */
   readonly lease: boolean
   /** It can skip single types of a subscription. */
   readonly except: boolean
@@ -69,7 +72,7 @@ export interface Can {
   readonly claims: boolean
   /** It can subscribe to a beginning of topic names. */
   readonly patterns: boolean
-  /** What becomes of an event published where nobody is subscribed. */
+  /** What becomes of an event published where nobody is subscribed, or, where the transport can tell, wants its type. */
   readonly unheard: 'refused' | 'kept'
 }
 

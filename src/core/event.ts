@@ -40,6 +40,10 @@ export const MAX_ATTRIBUTES_BYTES = 16 * 1024
 export const MAX_DATA_BYTES = 4 * 1024 * 1024
 
 const ATTRIBUTE_NAME = /^[a-z0-9]{1,40}$/
+const STANDARD: ReadonlySet<string> = new Set([
+  ...['specversion', 'id', 'source', 'type', 'subject', 'time'],
+  ...['datacontenttype', 'dataschema', 'data', 'data_base64'],
+])
 const PRIORITIES: readonly string[] = ['low', 'normal', 'high', 'critical']
 
 /** Throws `bad_event`, naming the attribute at fault, unless every transport can carry the event whole. */
@@ -49,7 +53,8 @@ export const checkEvent = (event: Event): void => {
       refuse(event, `its attribute '${name}' is ${event[name] === '' ? 'empty' : 'missing'}`)
     }
   }
-  let bytes = event.id.length + event.source.length + event.type.length
+  const { id, source, type, subject = '', time = '', datacontenttype = '', dataschema = '' } = event
+  let bytes = Buffer.byteLength([id, source, type, subject, time, datacontenttype, dataschema].join(''))
   for (const [name, value] of Object.entries(event.extensions)) {
     if (value === undefined) continue
     if (!ATTRIBUTE_NAME.test(name)) {
@@ -58,6 +63,8 @@ export const checkEvent = (event: Event): void => {
         `the extension attribute '${name}' may hold only lower-case letters and digits, at most 40`,
       )
     }
+    if (STANDARD.has(name))
+      refuse(event, `the extension attribute '${name}' has the name of a CloudEvents attribute`)
     bytes += name.length + Buffer.byteLength(String(value))
   }
   const { priority } = event.extensions

@@ -8,14 +8,14 @@ import { passing } from './passing.ts'
 import { postOffice } from './post.ts'
 import { LONGEST, late, retryTopic, retryTopics } from './tiers.ts'
 import { topicsOf, type WantedTopic } from './topics.ts'
-import type { Wire } from './wire.ts'
+import type { Counts, Wire } from './wire.ts'
 
 /** Retries left by a service that is gone: long enough for anyone to bring it back. */
 const KEEP_RETRIES = 30 * 24 * 60 * 60_000
 /** At an office's door, where the rest of the contract has no say. */
 const OFFICE_WINDOW = 1_000
 
-export const kafkaTransport = (wire: Wire): Transport => {
+export const kafkaTransport = (wire: Wire): Transport & { readonly counts: Counts } => {
   const { settings, tools } = wire
   const topics = topicsOf(wire)
   const post = postOffice(wire, topics)
@@ -73,6 +73,7 @@ export const kafkaTransport = (wire: Wire): Transport => {
 
   return {
     name: 'kafka',
+    counts: wire.counts,
     can: {
       later: LONGEST,
       late,

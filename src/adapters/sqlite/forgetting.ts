@@ -11,9 +11,12 @@ const ABANDONED: Millis = 7 * 24 * 3_600_000
 const BOARD_KEEPS: Millis = 3_600_000
 const BOARD_PAUSE: Millis = 1000
 
-const LOOK = `
-SELECT service, id, state, until FROM reprieve_ledger WHERE (service, id) > (?, ?) ORDER BY service, id LIMIT ?`
-const FORGET = 'DELETE FROM reprieve_ledger WHERE service = ? AND id = ?'
+const STOP = `
+SELECT service, id FROM reprieve_ledger WHERE (service, id) > (?, ?) ORDER BY service, id LIMIT 1 OFFSET ?`
+const STALE = '(until <= ? AND state <> 0 OR until <= ?)'
+const FORGET = `
+DELETE FROM reprieve_ledger WHERE (service, id) > (?, ?) AND (service, id) <= (?, ?) AND ${STALE}`
+const FORGET_TO_THE_END = `DELETE FROM reprieve_ledger WHERE (service, id) > (?, ?) AND ${STALE}`
 const BOARD = `
 DELETE FROM reprieve_board WHERE entry IN (SELECT entry FROM reprieve_board WHERE until <= ? LIMIT ${STEP})`
 
@@ -24,18 +27,16 @@ DELETE FROM reprieve_board WHERE entry IN (SELECT entry FROM reprieve_board WHER
  */
 export const forgetting = (file: File, clock: Clock): ((written: number) => void) => {
   let owed = 0
-  let place = ['', '']
+  let place: readonly [service: string, id: string] = ['', '']
   let boardNext: Instant = 0
 
+  /** Step by step in SQL alone: to bring the rows over here would take longer than all else. */
   const walk = (now: Instant): void => {
-    const most = Math.min(Math.floor(owed), MOST)
-    const rows = file.sql(LOOK).all(place[0]!, place[1]!, most)
-    for (const { service, id, state, until } of rows) {
-      const end = (until as number) + (state === 0 ? ABANDONED : 0)
-      if (end <= now) file.sql(FORGET).run(service!, id!)
-    }
-    const last = rows.length < most ? undefined : rows.at(-1)
-    place = [(last?.service as string) ?? '', (last?.id as string) ?? '']
+    const stop = file.sql(STOP).get(...place, Math.min(Math.floor(owed), MOST) - 1)
+    const next = stop && ([stop.service as string, stop.id as string] as const)
+    if (next) file.sql(FORGET).run(...place, ...next, now, now - ABANDONED)
+    else file.sql(FORGET_TO_THE_END).run(...place, now, now - ABANDONED)
+    place = next ?? ['', '']
     owed = 0
   }
 
