@@ -56,6 +56,7 @@ export const rawPublishing: Contender = {
     const { database, close } = openRaw()
     const publish = publisher(database)
     const load = [...batches(events)]
+    publish(load[0]!)
     return {
       run: async () => {
         let published = 0

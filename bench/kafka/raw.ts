@@ -1,6 +1,6 @@
 import { Admin, Consumer, Producer } from '@platformatic/kafka'
 import type { Contender, Heat } from '../harness.ts'
-import { batches, counter, freshName, type Order, WINDOW } from '../load.ts'
+import { batches, counter, freshName, newId, type Order, WINDOW } from '../load.ts'
 
 /** As ours makes its topics unless told otherwise. */
 const PARTITIONS = 3
@@ -14,8 +14,7 @@ const openTopic = async (broker: string) => {
   await admin.createTopics({ topics: [topic], partitions: PARTITIONS, replicas: 1 })
   const producer = new Producer({ ...common, idempotent: true, retries: 3 })
   const publish = async (orders: readonly Order[]): Promise<void> => {
-    const messages = orders.map((order) => ({ topic, value: Buffer.from(JSON.stringify(order)) }))
-    await producer.send({ messages })
+    await producer.send({ messages: orders.map((order) => recordOf(topic, order)) })
   }
   const close = async (): Promise<void> => {
     await producer.close()
@@ -25,11 +24,33 @@ const openTopic = async (broker: string) => {
   return { common, topic, publish, close }
 }
 
+const ID = Buffer.from('ce_id')
+const TYPE = Buffer.from('ce_type')
+const TIME = Buffer.from('ce_time')
+const CONSTANT = ['ce_specversion', '1.0', 'ce_source', 'bench', 'content-type', 'application/json'].map(
+  (text) => Buffer.from(text),
+)
+
+/** The record that ours writes: a CloudEvent in binary mode. */
+const recordOf = (topic: string, order: Order) => ({
+  topic,
+  value: Buffer.from(JSON.stringify(order)),
+  headers: new Map([
+    [CONSTANT[0]!, CONSTANT[1]!],
+    [ID, Buffer.from(newId())],
+    [CONSTANT[2]!, CONSTANT[3]!],
+    [TYPE, Buffer.from(topic)],
+    [TIME, Buffer.from(new Date().toISOString())],
+    [CONSTANT[4]!, CONSTANT[5]!],
+  ]),
+})
+
 export const rawPublishing = (broker: string): Contender => ({
   name: 'raw',
   prepare: async (events): Promise<Heat> => {
     const { publish, close } = await openTopic(broker)
     const load = [...batches(events)]
+    await publish(load[0]!)
     return {
       run: async () => {
         let published = 0
@@ -67,6 +88,8 @@ export const rawConsuming = (broker: string): Contender => ({
 interface Fetched {
   readonly partition: number
   readonly offset: bigint
+  readonly id: string
+  readonly type: string
   readonly value: Buffer | null
 }
 
@@ -80,12 +103,12 @@ const consume = async (
   consumer.topics.track(topic)
   await consumer.joinGroup({})
   const metadata = await consumer.metadata({ topics: [topic] })
-  const { id, partitions } = metadata.topics.get(topic)!
+  const { id: topicId, partitions } = metadata.topics.get(topic)!
   const next = partitions.map(() => 0n)
   const fetch = async (): Promise<readonly Fetched[]> => {
     const answer = await consumer.fetch({
       node: partitions[0]!.leader,
-      topics: [{ topicId: id, partitions: next.map(wantedFrom) }],
+      topics: [{ topicId, partitions: next.map(wantedFrom) }],
       maxWaitTime: 500,
       minBytes: 1,
       maxBytes: 8 * 1024 * 1024,
@@ -96,8 +119,9 @@ const consume = async (
     const records = await fetch()
     for (let from = 0; from < records.length; from += COMMIT) {
       const touched = new Set<number>()
-      for (const { partition, offset, value } of records.slice(from, from + COMMIT)) {
+      for (const { partition, offset, id, type, value } of records.slice(from, from + COMMIT)) {
         if (offset < next[partition]!) continue
+        if (id === '' || type !== topic) throw new Error(`an event without an id, or of type '${type}'`)
         await handle(JSON.parse(value!.toString()))
         next[partition] = offset + 1n
         touched.add(partition)
@@ -124,19 +148,32 @@ const wantedFrom = (fetchOffset: bigint, partition: number) => ({
 
 const recordsOf = ({ partitionIndex, records }: Answered): readonly Fetched[] =>
   (records ?? []).flatMap((batch) =>
-    batch.records.map(({ offsetDelta, value }) => ({
+    batch.records.map(({ offsetDelta, headers, value }) => ({
       partition: partitionIndex,
       offset: batch.firstOffset + BigInt(offsetDelta),
+      id: headerOf(headers, ID),
+      type: headerOf(headers, TYPE),
       value,
     })),
   )
+
+type Headers = readonly (readonly [Buffer | null, Buffer | null])[]
+
+const headerOf = (headers: Headers, name: Buffer): string => {
+  for (const [each, value] of headers) if (each?.equals(name)) return value?.toString() ?? ''
+  return ''
+}
 
 interface Answered {
   readonly partitionIndex: number
   readonly records?:
     | readonly {
         readonly firstOffset: bigint
-        readonly records: readonly { readonly offsetDelta: number; readonly value: Buffer | null }[]
+        readonly records: readonly {
+          readonly offsetDelta: number
+          readonly headers: Headers
+          readonly value: Buffer | null
+        }[]
       }[]
     | null
 }

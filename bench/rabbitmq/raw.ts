@@ -37,6 +37,7 @@ export const rawPublishing = (url: string): Contender => ({
   prepare: async (events): Promise<Heat> => {
     const { publish, close } = await openQueue(url)
     const load = [...batches(events)]
+    await publish(load[0]!)
     return {
       run: async () => {
         let published = 0

@@ -1,4 +1,4 @@
-import type { GroupPartitionsAssigner } from '@platformatic/kafka'
+import type { GroupPartitionsAssigner } from './client.ts'
 
 /**
  * Deals out partitions in turn, each only to members that subscribed to its topic. The client's own assigner

@@ -1,7 +1,7 @@
-import type { ClusterMetadata } from '@platformatic/kafka'
 import type { Millis } from '../../core/time.ts'
-import type { Consumer, FetchAnswer } from './client.ts'
-import { CODE, hasCode, responsesIn } from './errors.ts'
+import type { Broker, ClusterMetadata } from './client.ts'
+import { CODE } from './errors.ts'
+import { type FetchAnswer, fetchOnce } from './fetch.ts'
 import type { Tenure } from './holding.ts'
 import type { Member } from './member.ts'
 import { MOST_SPAN } from './tenure.ts'
@@ -14,11 +14,13 @@ export interface Fetching {
 /** A partition is fetched while less than this waits. */
 const ENOUGH_BYTES = 512 * 1024
 const PARTITION_BYTES = 1024 * 1024
-const ANSWER_BYTES = 8 * 1024 * 1024
 const LONG_POLL: Millis = 500
 const LOOK_AGAIN: Millis = 5_000
 /** How long partitions with nothing new are left alone while another one has enough. */
 const GLANCE: Millis = 100
+
+/** A partition, and the id under which its topic is fetched. */
+type Named = readonly [topicId: string, tenure: Tenure]
 
 const wants = (tenure: Tenure) => tenure.bytes < ENOUGH_BYTES && tenure.span < MOST_SPAN
 /** Has records to be handed over now, so that it will want more soon. Held ones only wait. */
@@ -29,9 +31,10 @@ const isBusy = (tenure: Tenure, now: number) =>
  * Fetches for one member, with one request at a time to each broker. The long poll never keeps a busy partition
  * waiting: where one has enough for now, the others are only glanced at, until it wants more.
  */
-export const fetching = (wire: Wire, group: string, member: Member): Fetching => {
+export const fetching = (wire: Wire, member: Member): Fetching => {
+  const { client } = wire
   const { clock } = wire.tools
-  const fetcher: Consumer = wire.fetcher(group)
+  const fetcher = wire.fetcher()
   const underway = new Set<number>()
   const glanced = new Map<number, number>()
   let closed = false
@@ -44,8 +47,6 @@ export const fetching = (wire: Wire, group: string, member: Member): Fetching =>
     const stale = !known || now - known.at > LOOK_AGAIN
     if (!stale && tenures.every(({ topic }) => known!.metadata.topics.has(topic))) return known!.metadata
     const topics = new Set(tenures.map(({ topic }) => topic))
-    for (const topic of [...fetcher.topics.keys()]) if (!topics.has(topic)) fetcher.topics.untrack(topic)
-    for (const topic of topics) if (!fetcher.topics.has(topic)) fetcher.topics.track(topic)
     known = { at: now, metadata: await fetcher.metadata({ topics: [...topics] }) }
     return known.metadata
   }
@@ -54,30 +55,28 @@ export const fetching = (wire: Wire, group: string, member: Member): Fetching =>
     fetcher.clearMetadata()
   }
 
-  const accept = async (answer: FetchAnswer, asked: ReadonlyMap<string, Tenure>) => {
-    for (const { topicId, partitions } of answer.responses) {
-      for (const partition of partitions) {
-        const tenure = asked.get(`${topicId}/${partition.partitionIndex}`)
-        if (!tenure || tenure.over) continue
-        if (partition.errorCode === CODE.offsetOutOfRange) {
-          member.trouble(
-            `records of ${tenure.topic}/${tenure.partition} from offset ${tenure.position} are gone`,
-            new Error('the log was cut off before they were read; reading on from the earliest that is left'),
-          )
-          await member.restart(tenure)
-          continue
-        }
-        if (partition.errorCode !== 0) continue
-        tenure.end = Number(
-          partition.lastStableOffset >= 0n ? partition.lastStableOffset : partition.highWatermark,
+  /** Answers with the trouble of a partition, where one has any that a new look at the leaders may mend. */
+  const accept = async ({ code, partitions }: FetchAnswer, asked: ReadonlyMap<string, Tenure>) => {
+    let worst = code
+    for (const { topicId, partition, code, end, batches, aborted } of partitions) {
+      const tenure = asked.get(`${topicId}/${partition}`)
+      if (!tenure || tenure.over) continue
+      if (code === CODE.offsetOutOfRange) {
+        member.trouble(
+          `records of ${tenure.topic}/${partition} from offset ${tenure.position} are gone`,
+          new Error('the log was cut off before they were read; reading on from the earliest that is left'),
         )
-        if (!partition.records?.length) continue
-        tenure.accept(partition.records, partition.abortedTransactions ?? [])
+        await member.restart(tenure)
+      } else if (code !== 0) worst = code
+      else {
+        tenure.end = end
+        tenure.accept(batches, aborted)
       }
     }
+    if (worst !== 0) throw new client.ProtocolError(worst)
   }
 
-  const fetchFrom = async (node: number, wanted: readonly (readonly [string, Tenure])[], wait: Millis) => {
+  const fetchFrom = async (node: number, broker: Broker, wanted: readonly Named[], wait: Millis) => {
     const asked = new Map(wanted.map(([id, tenure]) => [`${id}/${tenure.partition}`, tenure]))
     const topics = [...Map.groupBy(wanted, ([id]) => id)].map(([topicId, ofTopic]) => ({
       topicId,
@@ -91,23 +90,10 @@ export const fetching = (wire: Wire, group: string, member: Member): Fetching =>
     }))
     wire.counts.fetches++
     try {
-      const answer = await fetcher.fetch({
-        node,
-        topics,
-        maxWaitTime: wait,
-        minBytes: 1,
-        maxBytes: ANSWER_BYTES,
-      })
-      await accept(answer, asked)
+      await accept(await fetchOnce({ client, fetcher }, broker, topics, wait), asked)
       failures = 0
     } catch (error) {
       if (closed) return
-      // Some partitions may have answered well beside one that did not.
-      for (const answer of responsesIn(error) as FetchAnswer[]) {
-        if (answer.responses) await accept(answer, asked).catch(() => {})
-      }
-      if (hasCode(error, CODE.fetchSessionUnknown, CODE.fetchSessionEpoch)) return
-      if (hasCode(error, CODE.offsetOutOfRange)) return
       forget()
       const pause = Math.min(100 * 2 ** failures++, 2_000)
       member.trouble('fetching', error, pause)
@@ -130,7 +116,8 @@ export const fetching = (wire: Wire, group: string, member: Member): Fetching =>
     )
     let next: Millis | undefined
     for (const [node, ofNode] of led) {
-      if (node === undefined || node < 0 || underway.has(node)) continue
+      const broker = node === undefined ? undefined : metadata.brokers.get(node)
+      if (node === undefined || !broker || underway.has(node)) continue
       const wanted = ofNode.filter(wants)
       if (wanted.length === 0) continue
       const more = wanted.some(({ position, end }) => position < end)
@@ -141,7 +128,7 @@ export const fetching = (wire: Wire, group: string, member: Member): Fetching =>
         if (glance) glanced.set(node, now)
         underway.add(node)
         const named = wanted.map((each) => [metadata.topics.get(each.topic)!.id, each] as const)
-        void fetchFrom(node, named, glance ? 0 : LONG_POLL)
+        void fetchFrom(node, broker, named, glance ? 0 : LONG_POLL)
       }
     }
     return next
@@ -169,7 +156,7 @@ export const fetching = (wire: Wire, group: string, member: Member): Fetching =>
     close: async () => {
       closed = true
       member.bell.ring()
-      await fetcher.close(true).catch(() => {})
+      await fetcher.close().catch(() => {})
     },
   }
 }

@@ -87,7 +87,7 @@ export const consumerGroup = (wire: Wire, options: GroupOptions): Group => {
       if (begun) return
       begun = true
       member.join()
-      fetches = fetching(wire, options.name, member)
+      fetches = fetching(wire, member)
       options.onBegin?.(group)
     },
     shut,

@@ -1,4 +1,4 @@
-import type { RawRecord } from './client.ts'
+import { type RawRecord, readFields } from './batches.ts'
 
 export const PREFIX = 'ce_'
 export const CONTENT_TYPE = 'content-type'
@@ -45,43 +45,52 @@ const NOTHING = Buffer.alloc(0)
 const MOST_MISSES = 50
 const SHORT = 100
 
-/** The header as text. To compare a few bytes takes a fraction of the time to make them a string. */
-export const readHeader = (
-  key: Buffer,
-  value: Buffer | null,
-  to: (name: string, text: string) => void,
-): void => {
-  const place = (key.length * 31 + (key[key.length - 1] ?? 0)) & 0xff
-  let known = seen[place]
-  if (!known || !same(known.bytes, key)) {
-    // Copied: the bytes of a record are a view on everything that was fetched with it.
-    known = { bytes: Buffer.from(key), name: key.toString(), value: NOTHING, text: '', misses: 0 }
-    seen[place] = known
-  }
-  to(known.name, value === null ? '' : textOf(known, value))
+/**
+ * Answers with the value of a record, after a look at every header as text. To compare a few bytes takes a
+ * fraction of the time to make them a string.
+ */
+export const readTexts = (record: RawRecord, visit: (name: string, text: string) => void): Buffer | null =>
+  readFields(record, (bytes, nameAt, nameLength, valueAt, valueLength) => {
+    const known = nameIn(bytes, nameAt, nameLength)
+    visit(known.name, valueLength <= 0 ? '' : textOf(known, bytes, valueAt, valueLength))
+  })
+
+const nameIn = (bytes: Buffer, at: number, length: number): Seen => {
+  const place = (length * 31 + (bytes[at + length - 1] ?? 0)) & 0xff
+  const known = seen[place]
+  if (known && same(known.bytes, bytes, at, length)) return known
+  const name = bytes.toString('utf8', at, at + length)
+  const fresh = { bytes: Buffer.from(name), name, value: NOTHING, text: '', misses: 0 }
+  seen[place] = fresh
+  return fresh
 }
 
-const textOf = (known: Seen, value: Buffer): string => {
-  if (known.misses >= MOST_MISSES || value.length > SHORT) return value.toString()
-  if (same(known.value, value)) {
-    if (known.misses > 0) known.misses--
+const textOf = (known: Seen, bytes: Buffer, at: number, length: number): string => {
+  if (length <= SHORT && known.misses < MOST_MISSES) {
+    if (same(known.value, bytes, at, length)) {
+      if (known.misses > 0) known.misses--
+      return known.text
+    }
+    known.misses++
+    // Copied: the bytes of a record are a view on everything that was fetched with it.
+    known.value = Buffer.from(bytes.subarray(at, at + length))
+    known.text = known.value.toString()
     return known.text
   }
-  known.misses++
-  known.value = Buffer.from(value)
-  known.text = value.toString()
-  return known.text
+  return bytes.toString('utf8', at, at + length)
 }
 
-const same = (a: Buffer, b: Buffer): boolean => {
-  if (a.length !== b.length) return false
-  for (let at = a.length - 1; at >= 0; at--) if (a[at] !== b[at]) return false
+const same = (a: Buffer, b: Buffer, at: number, length: number): boolean => {
+  if (a.length !== length) return false
+  for (let n = length - 1; n >= 0; n--) if (a[n] !== b[at + n]) return false
   return true
 }
 
-/** The text of one header, found without reading the others. */
+/** The text of one header, where it has it. */
 export const headerOf = (record: RawRecord, name: string): string | undefined => {
-  const wanted = nameBytes(name)
-  for (const [key, value] of record.headers) if (key?.equals(wanted)) return value?.toString() ?? ''
-  return undefined
+  let found: string | undefined
+  readTexts(record, (each, text) => {
+    if (each === name) found = text
+  })
+  return found
 }

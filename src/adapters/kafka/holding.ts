@@ -1,5 +1,6 @@
 import type { Instant } from '../../core/time.ts'
-import type { Aborted, RawBatch, RawRecord } from './client.ts'
+import type { RawBatch, RawRecord } from './batches.ts'
+import type { Aborted } from './fetch.ts'
 import type { Run } from './marks.ts'
 
 /** The time in which one partition is ours: what was fetched, what is out, what is finished. */

@@ -2,8 +2,8 @@ import { fromMessage, type Message } from '../../core/cloudevents.ts'
 import type { Event } from '../../core/event.ts'
 import type { Parcel } from '../../core/parcel.ts'
 import { decodeTrail, freshTrail } from '../../core/trail.ts'
-import type { RawRecord } from './client.ts'
-import { CONTENT_TYPE, INNER_TYPE, OURS, PREFIX, readHeader, SET_ASIDE, TRAIL } from './headers.ts'
+import type { RawRecord } from './batches.ts'
+import { CONTENT_TYPE, INNER_TYPE, OURS, PREFIX, readTexts, SET_ASIDE, TRAIL } from './headers.ts'
 
 export interface Place {
   readonly topic: string
@@ -30,10 +30,9 @@ export const readRecord = (
       ours[name] = text
     else headers[name] = text
   }
-  for (const [key, value] of record.headers) if (key) readHeader(key, value, sort)
+  const body = readTexts(record, sort)
   const trail = ours[TRAIL] === undefined ? freshTrail : decodeTrail(ours[TRAIL])
-  const message: Message =
-    contentType === undefined ? { headers, body: record.value } : { headers, body: record.value, contentType }
+  const message: Message = contentType === undefined ? { headers, body } : { headers, body, contentType }
   const foreign = SPECVERSION in headers ? NOBODY : standIn(place, offset)
   const read = fromMessage(message, PREFIXES, foreign)
   const event =
@@ -44,7 +43,7 @@ export const readRecord = (
           ...(contentType && { datacontenttype: contentType }),
           extensions: {},
           headers,
-          data: record.value,
+          data: body,
         }
   const whole = SET_ASIDE in ours || INNER_TYPE in ours ? restored(event, ours) : event
   return read.broken === undefined ? { event: whole, trail } : { event: whole, trail, broken: read.broken }

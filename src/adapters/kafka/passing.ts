@@ -1,4 +1,5 @@
 import type { Millis } from '../../core/time.ts'
+import { keyOf, readFields } from './batches.ts'
 import type { Group } from './group.ts'
 import { AGAIN, DUE, headerOf, PASSED } from './headers.ts'
 import type { Slot } from './holding.ts'
@@ -67,11 +68,13 @@ export const passing = async (wire: Wire, group: Group, post: Post, topics: Topi
       ...(redelivered && { [AGAIN]: '1' }),
     }
     const headers = new Map<Buffer, Buffer>()
-    for (const [name, value] of record!.headers) {
-      if (name && !(name.toString() in ours)) headers.set(name, value ?? Buffer.alloc(0))
-    }
+    const value = readFields(record!, (bytes, nameAt, nameLength, valueAt, valueLength) => {
+      const name = bytes.subarray(nameAt, nameAt + nameLength)
+      if (name.toString() in ours) return
+      headers.set(name, bytes.subarray(valueAt, valueAt + Math.max(0, valueLength)))
+    })
     for (const name in ours) headers.set(Buffer.from(name), Buffer.from(ours[name]!))
     const partition = (tenure.partition + 1) % topics.partitions(topic)
-    return { topic, key: record!.key ?? undefined, value: record!.value, headers, partition }
+    return { topic, key: keyOf(record!) ?? undefined, value, headers, partition }
   }
 }

@@ -1,5 +1,6 @@
 import type { Settled, Settlement } from '../../contracts/transport.ts'
 import { letterEvent, receiptEvent } from '../../core/letter.ts'
+import { keyOf } from './batches.ts'
 import { unavailable } from './errors.ts'
 import type { Door, Group } from './group.ts'
 import type { Slot } from './holding.ts'
@@ -118,7 +119,7 @@ const homeOf = ({ group, door, wire }: Desk, { slot, settlement }: Entry): Outgo
     case 'later': {
       const { parcel } = settlement
       const topic = group.later(parcel.due - wire.tools.clock.now())
-      return parcelRecord(topic, door.topic, parcel, slot.record?.key)
+      return parcelRecord(topic, door.topic, parcel, slot.record && keyOf(slot.record))
     }
     case 'bury':
       return eventRecord(settlement.to, letterEvent(settlement.letter))

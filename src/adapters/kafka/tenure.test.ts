@@ -1,25 +1,40 @@
+import { createRecordsBatch } from '@platformatic/kafka'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { RawBatch } from './client.ts'
+import { type RawBatch, readBatches } from './batches.ts'
 import type { Slot, Tenure } from './holding.ts'
 import { eventRecord } from './outgoing.ts'
 import { tenure } from './tenure.ts'
 
 const event = { id: 'e', source: 's', type: 't', extensions: {}, headers: {}, data: null }
 
-const batch = (first: number, count: number, over: Partial<RawBatch> = {}, due?: number[]): RawBatch => ({
-  firstOffset: BigInt(first),
-  lastOffsetDelta: count - 1,
-  firstTimestamp: 1_000n,
-  attributes: 0,
-  producerId: -1n,
-  records: Array.from({ length: count }, (_, n) => {
+const noPacking = () => {
+  throw new Error('nothing is packed here')
+}
+
+interface Batch {
+  readonly attributes?: number
+  readonly producerId?: bigint
+  readonly due?: readonly number[]
+  readonly key?: Buffer
+}
+
+/** Written by the client, read by us. */
+const batch = (
+  first: number,
+  count: number,
+  { attributes = 0, producerId, due, key }: Batch = {},
+): RawBatch => {
+  const messages = Array.from({ length: count }, (_, n) => {
     const extra = due && { 'reprieve-due': String(due[n]), 'reprieve-topic': 'orders' }
     const { headers } = eventRecord('orders', event, extra)
-    return { offsetDelta: n, timestampDelta: 0n, key: null, value: null, headers: [...headers] }
-  }),
-  ...over,
-})
+    return { topic: 'orders', headers, timestamp: 1_000n, value: Buffer.alloc(0), ...(key && { key }) }
+  })
+  const bytes = createRecordsBatch(messages, producerId === undefined ? {} : { producerId }).buffer
+  bytes.writeBigInt64BE(BigInt(first), 0)
+  bytes.writeInt16BE(attributes, 21)
+  return readBatches(bytes, noPacking)[0]!
+}
 
 const start = (over: Partial<Parameters<typeof tenure>[0]> = {}) =>
   tenure({ topic: 'orders', partition: 0, parcels: false, offset: 0, mark: { out: 0, done: [] }, ...over })
@@ -110,7 +125,7 @@ describe('a tenure', () => {
 
   it('hands over parcels when they are due, the earliest first, and none before', () => {
     const held = start({ parcels: true })
-    held.accept([batch(0, 4, {}, [5_000, 1_000, 3_000, 1_000])], [])
+    held.accept([batch(0, 4, { due: [5_000, 1_000, 3_000, 1_000] })], [])
     expect(takeAll(held, 999)).toEqual([])
     expect(held.shelves.get('orders')!.nextDue()).toBe(1_000)
     expect(offsets(takeAll(held, 1_000))).toEqual([1, 3])
@@ -120,14 +135,12 @@ describe('a tenure', () => {
   it('leaves out what aborted transactions wrote, wherever their end is', () => {
     const held = start()
     const transactional = { attributes: 1 << 4, producerId: 7n }
-    const end = (first: number, abort: boolean): RawBatch => {
-      const key = Buffer.from([0, 0, 0, abort ? 0 : 1])
-      return batch(first, 1, {
+    const end = (first: number, abort: boolean) =>
+      batch(first, 1, {
         attributes: (1 << 4) | (1 << 5),
         producerId: 7n,
-        records: [{ offsetDelta: 0, timestampDelta: 0n, key, value: null, headers: [] }],
+        key: Buffer.from([0, 0, 0, abort ? 0 : 1]),
       })
-    }
     held.accept(
       [
         batch(0, 2, transactional),

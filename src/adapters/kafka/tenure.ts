@@ -1,5 +1,6 @@
 import type { Instant } from '../../core/time.ts'
-import type { Aborted, RawBatch, RawRecord } from './client.ts'
+import { alone, CONTROL, eachRecord, keyOf, type RawBatch, type RawRecord, TRANSACTIONAL } from './batches.ts'
+import type { Aborted } from './fetch.ts'
 import { AGAIN, DUE, headerOf, TARGET } from './headers.ts'
 import type { Shelf, Slot, Tenure } from './holding.ts'
 import type { Mark, Run } from './marks.ts'
@@ -17,8 +18,6 @@ export interface Start {
 export const MOST_SPAN = 10_000
 
 const OUT = { waiting: false, out: true, settling: true, done: false } as const
-const TRANSACTIONAL = 1 << 4
-const CONTROL = 1 << 5
 
 export const tenure = ({ topic, partition, parcels, offset: start, mark }: Start): Tenure => {
   const shelves = new Map<string, Shelf>()
@@ -43,9 +42,10 @@ export const tenure = ({ topic, partition, parcels, offset: start, mark }: Start
     while (past.length > 0 && past[0]![1] < offset) past = past.slice(1)
     return past.length > 0 && past[0]![0] <= offset
   }
-  const add = (record: RawRecord, offset: number, timestamp: Instant) => {
+  const addNew = (offset: number, timestamp: Instant, record: RawRecord) => {
+    if (offset < position) return
     const done = past.length > 0 && finishedBefore(offset)
-    const size = (record.value?.length ?? 0) + (record.key?.length ?? 0) + 100
+    const size = record.end - record.at + 100
     const slot: Slot = {
       tenure: self,
       offset,
@@ -53,7 +53,7 @@ export const tenure = ({ topic, partition, parcels, offset: start, mark }: Start
       target: parcels ? (headerOf(record, TARGET) ?? topic) : topic,
       due: parcels ? Number(headerOf(record, DUE)) || 0 : 0,
       bytes: size,
-      record: done ? undefined : record,
+      record: done ? undefined : parcels ? alone(record) : record,
       state: done ? 'done' : 'waiting',
       redelivered: !done && (suspicious-- > 0 || (parcels && headerOf(record, AGAIN) !== undefined)),
       housed: false,
@@ -100,14 +100,8 @@ export const tenure = ({ topic, partition, parcels, offset: start, mark }: Start
     },
     accept: (batches, aborted) => {
       for (const batch of committed(batches, aborted)) {
-        const first = Number(batch.firstOffset)
-        const control = (batch.attributes & CONTROL) !== 0
-        const since = Number(batch.firstTimestamp)
-        for (const record of control ? [] : batch.records) {
-          const offset = first + record.offsetDelta
-          if (offset >= position) add(record, offset, since + Number(record.timestampDelta))
-        }
-        position = Math.max(position, first + batch.lastOffsetDelta + 1)
+        if ((batch.attributes & CONTROL) === 0) eachRecord(batch, addNew)
+        position = Math.max(position, batch.last + 1)
       }
       advance()
     },
@@ -162,23 +156,22 @@ export const tenure = ({ topic, partition, parcels, offset: start, mark }: Start
   return self
 }
 
-/**
- * Leaves out what aborted transactions wrote. The client does so only where a transaction's end is in the same
- * answer, so it is done again here, the way the protocol describes it.
- */
+/** Leaves out what aborted transactions wrote: from the first offset named to the mark that ends each. */
 const committed = (batches: readonly RawBatch[], aborted: readonly Aborted[]): readonly RawBatch[] => {
   if (aborted.length === 0) return batches
   const coming = [...aborted].sort((a, b) => Number(a.firstOffset - b.firstOffset))
   const open = new Set<bigint>()
   return batches.map((batch) => {
-    const last = batch.firstOffset + BigInt(batch.lastOffsetDelta)
-    while (coming.length > 0 && coming[0]!.firstOffset <= last) open.add(coming.shift()!.producerId)
+    while (coming.length > 0 && Number(coming[0]!.firstOffset) <= batch.last)
+      open.add(coming.shift()!.producerId)
     if ((batch.attributes & CONTROL) !== 0) {
-      const abort = batch.records[0]?.key?.readInt16BE(2) === 0
-      if (abort) open.delete(batch.producerId)
+      eachRecord(batch, (_offset, _at, record) => {
+        // Its key holds a version and what it means: 0 is an abort.
+        if (keyOf(record)?.readInt16BE(2) === 0) open.delete(batch.producerId)
+      })
       return batch
     }
     const dropped = (batch.attributes & TRANSACTIONAL) !== 0 && open.has(batch.producerId)
-    return dropped ? { ...batch, records: [] } : batch
+    return dropped ? { ...batch, count: 0 } : batch
   })
 }

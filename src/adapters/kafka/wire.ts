@@ -1,6 +1,5 @@
-import type { GroupPartitionsAssigner } from '@platformatic/kafka'
 import type { Tools } from '../../contracts/tools.ts'
-import type { Admin, Client, Consumer, Producer } from './client.ts'
+import type { Admin, Client, Consumer, GroupPartitionsAssigner, Producer } from './client.ts'
 import { unavailable } from './errors.ts'
 import type { Settings } from './settings.ts'
 
@@ -15,8 +14,8 @@ export interface Wire {
   readonly clerk: Admin
   readonly producer: Producer
   readonly counts: Counts
-  /** Fetches only; it never joins. */
-  fetcher(group: string): Consumer
+  /** A connection for fetches only: each waits for its answer, and keeps others waiting. */
+  fetcher(): Admin
   member(options: MemberOptions): Consumer
   close(): Promise<void>
 }
@@ -68,8 +67,7 @@ export const openWire = async (client: Client, settings: Settings, tools: Tools)
     clerk,
     producer,
     counts: { produces: 0, commits: 0, fetches: 0 },
-    fetcher: (groupId) =>
-      new client.Consumer({ ...common, groupId, retries: 0, requestTimeout: CONSUME, autocommit: false }),
+    fetcher: () => new client.Admin({ ...common, retries: 0, requestTimeout: CONSUME }),
     member: ({ groupId, beforeJoin, assign }) =>
       new client.Consumer({
         ...common,
