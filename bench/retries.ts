@@ -35,7 +35,13 @@ export const retryProbe = ({ name, limit, ground, trips }: Retries): Probe => ({
     await first.publishEvents(Array.from({ length: EVENTS }, (_, i) => eventOf(type, orderOf(i))))
     await first.close()
     const watched = watch(['failed', 'retry'])
-    const app = await reprieve({ ...options, rules: bookOf(rules, service), journal: watched.journal })
+    // without an office: its own trips have nothing to do with the retries
+    const app = await reprieve({
+      ...options,
+      rules: bookOf(rules, service),
+      journal: watched.journal,
+      office: false,
+    })
     let before: number | undefined
     app.service(service).on(type, (_, { attempt }) => {
       before ??= trips(app)

@@ -61,6 +61,7 @@ export const reprieve = async (options: Options = {}): Promise<Reprieve> => {
     await app.drain(within)
     await office.close()
     await transport.close()
+    await store.companion?.close()
     await store.close()
   }
 

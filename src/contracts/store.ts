@@ -9,7 +9,7 @@ export interface Store {
   readonly ledger: Ledger
   readonly board: Board
   readonly letters: Letters
-  /** The store's own transport, used as companion beside a broker. */
+  /** The store's own transport, used as companion beside a broker. Whoever opened the store closes both. */
   readonly companion?: Transport
   close(): Promise<void>
 }

@@ -32,7 +32,7 @@ export const attempt = async (options: AttemptOptions): Promise<Outcome> => {
   if (delivery.broken !== undefined)
     return { is: 'refused', reason: 'undecodable', failure: broken(delivery.broken) }
   const { event } = delivery.parcel
-  if (isExpired(event, options.now())) return { is: 'refused', reason: 'expired', failure: expired(event) }
+  if (isExpired(event, options.now)) return { is: 'refused', reason: 'expired', failure: expired(event) }
   try {
     const reply = await within(deadlines, rules.timeout, `handler ${registered.pattern}`, stop, (signal) => {
       const value = decodeData(event)
@@ -59,9 +59,9 @@ const validated = async (
   return handle(result.value)
 }
 
-const isExpired = (event: Event, now: Instant): boolean => {
+const isExpired = (event: Event, now: () => Instant): boolean => {
   const { expirytime } = event.extensions
-  return expirytime !== undefined && Date.parse(expirytime) <= now
+  return expirytime !== undefined && Date.parse(expirytime) <= now()
 }
 
 const permanent = (kind: Failure['kind'], name: string, message: string): Failure => ({

@@ -6,15 +6,19 @@ import { about } from './about.ts'
 import { type Deadlines, within } from './deadline.ts'
 import type { Context, PublishOptions } from './handler.ts'
 
-export interface ContextOptions {
-  readonly delivery: Delivery
-  readonly rules: Rules
-  readonly topic: string
+/** The same for all attempts of a service. */
+export interface Surroundings {
   readonly deadlines: Deadlines
   readonly journal: Journal
   readonly now: () => Instant
   readonly publish: (type: string, data: unknown, options: PublishOptions) => Promise<string>
   readonly timeoutOf: (dependency: string) => number
+}
+
+export interface AtHand {
+  readonly delivery: Delivery
+  readonly rules: Rules
+  readonly topic: string
 }
 
 /**
@@ -34,27 +38,24 @@ class Stoppable {
 }
 
 /** What a handler is given beside the event. */
-export const createContext = (options: ContextOptions, signal: () => AbortSignal): Context => {
-  const { delivery, rules, deadlines } = options
+export const createContext = (
+  around: Surroundings,
+  { delivery, rules, topic }: AtHand,
+  signal: () => AbortSignal,
+): Context => {
   const { event, trail } = delivery.parcel
   return Object.assign(new Stoppable(signal), {
     attempt: trail.spent + 1,
     trail,
     idempotencyKey: event.headers['x-idempotency-key'] ?? event.id,
     log: (text, fields = {}) =>
-      options.journal({
-        at: options.now(),
-        is: 'log',
-        text,
-        fields,
-        ...about(rules.service, options.topic, event),
-      }),
-    call: (dependency, fn) =>
-      within(deadlines, options.timeoutOf(dependency), `the call to ${dependency}`, signal(), (own) =>
+      around.journal({ at: around.now(), is: 'log', text, fields, ...about(rules.service, topic, event) }),
+    call: async (dependency, fn) =>
+      within(around.deadlines, around.timeoutOf(dependency), `the call to ${dependency}`, signal(), (own) =>
         fn(own()),
       ),
     publish: (type, data, publishOptions = {}) =>
-      options.publish(type, data, {
+      around.publish(type, data, {
         source: rules.service,
         correlationId: event.extensions.correlationid ?? event.id,
         ...publishOptions,

@@ -74,15 +74,16 @@ export const createDeadlines = (clock: Clock): Deadlines => {
 
 /**
  * Runs `fn` with a signal that aborts when the time is over or the outer signal does. Whoever ignores the signal
- * is left behind: the answer is the timeout, and what comes later changes nothing.
+ * is left behind: the answer is the timeout, and what comes later changes nothing. What `fn` answers or throws at
+ * once comes back at once.
  */
-export const within = async <T>(
+export const within = <T>(
   deadlines: Deadlines,
   ms: Millis,
   what: string,
   outer: AbortSignal | undefined,
   fn: (signal: () => AbortSignal) => Promise<T> | T,
-): Promise<T> => {
+): Promise<T> | T => {
   // a signal is made only for those who look at it
   let controller: AbortController | undefined
   let over: Error | undefined

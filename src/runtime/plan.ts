@@ -28,14 +28,16 @@ export const planService = (
   patterns: readonly string[],
   transport: { readonly name: string; readonly can: Can },
 ): Plan => {
-  const remembered = new Map<string, Rules>()
+  /** By topic, then by type: to join the two for every event would cost more than to look twice. */
+  const remembered = new Map<string, Map<string, Rules>>()
   const bests = new Map<string, string>()
   const rulesOf = (topic: string, type: string): Rules => {
-    const pair = `${topic} ${type}`
-    let rules = remembered.get(pair)
+    const byType = remembered.get(topic) ?? new Map<string, Rules>()
+    let rules = byType.get(type)
     if (!rules) {
       rules = rulesFor(book, service, type, topic)
-      if (remembered.size < MOST_REMEMBERED) remembered.set(pair, rules)
+      remembered.set(topic, byType)
+      if (byType.size < MOST_REMEMBERED) byType.set(type, rules)
     }
     return rules
   }

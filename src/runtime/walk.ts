@@ -1,4 +1,4 @@
-import type { Journal } from '../contracts/journal.ts'
+import type { About, Journal } from '../contracts/journal.ts'
 import type { Tools } from '../contracts/tools.ts'
 import type { Delivery, Subscription } from '../contracts/transport.ts'
 import type { Failure } from '../core/failure.ts'
@@ -40,11 +40,12 @@ export interface WalkOptions {
 export const createWalk = (options: WalkOptions) => {
   const { plan, handlers, deadlines, abandon } = options
   const { clock, dice, journal } = options.tools
+  const surroundings = { ...options, journal, now: clock.now }
 
   return async (delivery: Delivery, door: Door, handled: () => void): Promise<void> => {
     const { subscription } = door
     const { parcel, claim } = delivery
-    const fact = { ...about(subscription.service, subscription.topic, parcel.event) }
+    const fact = about(subscription.service, subscription.topic, parcel.event)
     const pattern = plan.handlerOf(subscription, parcel.event.type) ?? fallback(delivery, subscription)
     const registered = pattern === undefined ? undefined : handlers.get(pattern)
     const settle = async (step: Step): Promise<boolean> => {
@@ -72,10 +73,7 @@ export const createWalk = (options: WalkOptions) => {
       stop: abandon,
       now: clock.now,
       context: (signal) =>
-        createContext(
-          { ...options, delivery, rules, topic: subscription.topic, journal, now: clock.now },
-          signal,
-        ),
+        createContext(surroundings, { delivery, rules, topic: subscription.topic }, signal),
     })
     handled()
     const held = claim?.held
@@ -98,7 +96,7 @@ export const createWalk = (options: WalkOptions) => {
         ...fact,
       })
     }
-    if (await settle(step)) tell(journal, verdict, step, { ...fact, at: now, number, took: now - began })
+    if (await settle(step)) tell(journal, verdict, step, fact, { at: now, number, took: now - began })
   }
 }
 
@@ -193,14 +191,15 @@ const tell = (
   journal: Journal,
   verdict: Verdict,
   step: Step,
-  { number, took, ...fact }: ReturnType<typeof about> & { at: number; number: number; took: number },
+  fact: About,
+  { at, number, took }: { readonly at: number; readonly number: number; readonly took: number },
 ): void => {
-  if (verdict.do === 'done') journal({ is: 'done', attempt: number, took, ...fact })
+  if (verdict.do === 'done') journal({ at, is: 'done', attempt: number, took, ...fact })
   else if (verdict.do === 'retry')
-    journal({ is: 'retry', attempt: number, delay: verdict.due - fact.at, ...fact })
+    journal({ at, is: 'retry', attempt: number, delay: verdict.due - at, ...fact })
   else if (verdict.do === 'hold') {
-    journal({ is: 'held', delay: verdict.due - fact.at, because: verdict.because, ...fact })
+    journal({ at, is: 'held', delay: verdict.due - at, because: verdict.because, ...fact })
   } else if (step.do === 'bury') {
-    journal({ is: 'dead', letter: step.letter.id, reason: verdict.reason, to: step.to, ...fact })
+    journal({ at, is: 'dead', letter: step.letter.id, reason: verdict.reason, to: step.to, ...fact })
   }
 }

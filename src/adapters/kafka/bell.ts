@@ -8,6 +8,9 @@ export interface Bell {
   wait(ms?: Millis, signal?: AbortSignal): Promise<void>
 }
 
+/** A reason of our own: without one each abort makes an error with a stack. */
+const RUNG = 'rung'
+
 export const bell = (clock: Clock): Bell => {
   let waiting: (() => void)[] = []
   return {
@@ -23,7 +26,7 @@ export const bell = (clock: Clock): Bell => {
         const end = () => {
           waiting = waiting.filter((each) => each !== end)
           signal?.removeEventListener('abort', end)
-          timer?.abort()
+          timer?.abort(RUNG)
           resolve()
         }
         waiting.push(end)

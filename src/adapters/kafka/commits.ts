@@ -29,11 +29,7 @@ export const commitsOf = (offsets: Offsets, { steady, membership, out }: State):
     next = undefined
     const as = membership()
     if (tenures.length === 0 || !as) return new Map()
-    const answers = await offsets.commit(
-      tenures.map((each) => commitOf(each, out(each))),
-      as,
-    )
-    return new Map(tenures.map((each, i) => [each, answers[i]!]))
+    return commitAll(offsets, tenures, out, as)
   }
   return {
     flush: (tenures) => {
@@ -47,8 +43,22 @@ export const commitsOf = (offsets: Offsets, { steady, membership, out }: State):
   }
 }
 
-export const commitOf = (tenure: Tenure, out: number) => {
-  const { offset, done } = tenure.progress()
-  const { topic, partition } = tenure
-  return { topic, partition, offset, text: encodeMark({ out, done }, offset) }
+export const commitAll = async (
+  offsets: Offsets,
+  tenures: readonly Tenure[],
+  out: (tenure: Tenure) => number,
+  as: Membership,
+): Promise<Outcomes> => {
+  const commits = tenures.map((each) => {
+    const { offset, done } = each.progress()
+    const { topic, partition } = each
+    return { topic, partition, offset, text: encodeMark({ out: out(each), done }, offset) }
+  })
+  const answers = await offsets.commit(commits, as)
+  return new Map(
+    tenures.map((each, i) => {
+      if (answers[i] === 'done') each.committed = commits[i]!.offset
+      return [each, answers[i]!]
+    }),
+  )
 }

@@ -5,6 +5,7 @@ export const CODE = {
   offsetOutOfRange: 1,
   unknownTopic: 3,
   tooLarge: 10,
+  markTooLarge: 12,
   invalidTopic: 17,
   recordListTooLarge: 18,
   illegalGeneration: 22,

@@ -4,15 +4,13 @@ import { CODE } from './errors.ts'
 import { type FetchAnswer, fetchOnce } from './fetch.ts'
 import type { Tenure } from './holding.ts'
 import type { Member } from './member.ts'
-import { MOST_SPAN } from './tenure.ts'
+import { isHungry } from './tenure.ts'
 import type { Wire } from './wire.ts'
 
 export interface Fetching {
   close(): Promise<void>
 }
 
-/** A partition is fetched while less than this waits. */
-const ENOUGH_BYTES = 512 * 1024
 const PARTITION_BYTES = 1024 * 1024
 const LONG_POLL: Millis = 500
 const LOOK_AGAIN: Millis = 5_000
@@ -22,10 +20,9 @@ const GLANCE: Millis = 100
 /** A partition, and the id under which its topic is fetched. */
 type Named = readonly [topicId: string, tenure: Tenure]
 
-const wants = (tenure: Tenure) => tenure.bytes < ENOUGH_BYTES && tenure.span < MOST_SPAN
 /** Has records to be handed over now, so that it will want more soon. Held ones only wait. */
 const isBusy = (tenure: Tenure, now: number) =>
-  !wants(tenure) && [...tenure.shelves.values()].some((shelf) => shelf.ready(now) > 0)
+  !isHungry(tenure) && [...tenure.shelves.values()].some((shelf) => shelf.ready(now) > 0)
 
 /**
  * Fetches for one member, with one request at a time to each broker. The long poll never keeps a busy partition
@@ -37,7 +34,8 @@ export const fetching = (wire: Wire, member: Member): Fetching => {
   const fetcher = wire.fetcher()
   const underway = new Set<number>()
   const glanced = new Map<number, number>()
-  let closed = false
+  const stop = new AbortController()
+  let nodes = 0
   let failures = 0
 
   let known: { readonly at: number; readonly metadata: ClusterMetadata } | undefined
@@ -93,19 +91,21 @@ export const fetching = (wire: Wire, member: Member): Fetching => {
       await accept(await fetchOnce({ client, fetcher }, broker, topics, wait), asked)
       failures = 0
     } catch (error) {
-      if (closed) return
+      if (stop.signal.aborted) return
       forget()
       const pause = Math.min(100 * 2 ** failures++, 2_000)
       member.trouble('fetching', error, pause)
-      await clock.sleep(pause)
+      await clock.sleep(pause, stop.signal)
     } finally {
       underway.delete(node)
       member.bell.ring()
+      member.hunger.ring()
     }
   }
 
   /** One look around: starts what can be started, and answers how long until the next look at the latest. */
   const lookAround = async (): Promise<Millis | undefined> => {
+    if (underway.size > 0 && underway.size === nodes) return undefined // all are being asked
     const tenures = [...member.tenures.values()]
     if (member.phase !== 'here' || tenures.length === 0) return undefined
     const now = clock.now()
@@ -114,11 +114,14 @@ export const fetching = (wire: Wire, member: Member): Fetching => {
       tenures,
       (each) => metadata.topics.get(each.topic)?.partitions[each.partition]?.leader,
     )
+    nodes = led.size
     let next: Millis | undefined
     for (const [node, ofNode] of led) {
       const broker = node === undefined ? undefined : metadata.brokers.get(node)
       if (node === undefined || !broker || underway.has(node)) continue
-      const wanted = ofNode.filter(wants)
+      const wanted = ofNode.filter(isHungry)
+      // What is held up by a stuck record has no bell of its own.
+      if (wanted.length < ofNode.length) next = Math.min(next ?? GLANCE, GLANCE)
       if (wanted.length === 0) continue
       const more = wanted.some(({ position, end }) => position < end)
       const glance = !more && ofNode.some((each) => isBusy(each, now))
@@ -135,27 +138,27 @@ export const fetching = (wire: Wire, member: Member): Fetching => {
   }
 
   const run = async () => {
-    while (!closed) {
+    while (!stop.signal.aborted) {
       let wait: Millis | undefined
       try {
         wait = await lookAround()
       } catch (error) {
-        if (closed) return
+        if (stop.signal.aborted) return
         wait = Math.min(100 * 2 ** failures++, 2_000)
         forget()
         member.trouble('looking for the leaders of partitions', error, wait)
-        await clock.sleep(wait)
+        await clock.sleep(wait, stop.signal)
         continue
       }
-      if (!closed) await member.bell.wait(wait)
+      if (!stop.signal.aborted) await member.hunger.wait(wait)
     }
   }
   void run()
 
   return {
     close: async () => {
-      closed = true
-      member.bell.ring()
+      stop.abort()
+      member.hunger.ring()
       await fetcher.close().catch(() => {})
     },
   }

@@ -18,16 +18,24 @@ export const SET_ASIDE = 'reprieve-headers'
 /** The content type of data that is itself a CloudEvent: as a header it would mean the structured mode. */
 export const INNER_TYPE = 'reprieve-content-type'
 
-/** Header names are few and come again with every record. */
-const written = new Map<string, Buffer>()
+/** Header names are few and come again with every record, and most of their values too. */
+const written = new Map<string, { readonly name: Buffer; text: string; value: Buffer }>()
 
-export const nameBytes = (name: string): Buffer => {
-  let bytes = written.get(name)
-  if (!bytes) {
-    bytes = Buffer.from(name)
-    if (written.size < 1_000) written.set(name, bytes)
+export const headerBytes = (
+  name: string,
+  text: string,
+): { readonly name: Buffer; readonly value: Buffer } => {
+  const known = written.get(name)
+  if (known) {
+    if (known.text === text) return known
+    if (text.length > SHORT) return { name: known.name, value: Buffer.from(text) }
+    known.text = text
+    known.value = Buffer.from(text)
+    return known
   }
-  return bytes
+  const fresh = { name: Buffer.from(name), text, value: Buffer.from(text) }
+  if (written.size < 1_000) written.set(name, fresh)
+  return fresh
 }
 
 /** A name, and the value it had last: most attributes are the same in record after record. */

@@ -14,6 +14,8 @@ export interface Tenure {
   readonly position: number
   /** Where the log ended when last seen. */
   end: number
+  /** What the broker has as committed. */
+  committed: number
   /** No longer ours: nothing of it may be settled any more. */
   over: boolean
   /** Bytes that wait to be handed over. */

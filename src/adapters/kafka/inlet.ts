@@ -7,6 +7,7 @@ import { readRecord } from './incoming.ts'
 import { lagOf } from './lag.ts'
 import type { Post } from './post.ts'
 import { settleBatch } from './settle.ts'
+import { isHungry } from './tenure.ts'
 import type { Topics, WantedTopic } from './topics.ts'
 import type { Wire } from './wire.ts'
 
@@ -60,8 +61,7 @@ export const openInlet = (options: InletOptions): Inlet => {
         return true
       })
     }
-    // The fetching may go on where it had enough.
-    if (deliveries.length > 0) member.bell.ring()
+    if (ready.some(isHungry)) member.hunger.ring()
     return deliveries
   }
   const nextDue = (now: Instant): number => {

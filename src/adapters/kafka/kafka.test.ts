@@ -42,8 +42,8 @@ describeWith('kafka', 'the kafka transport', (brokers) => {
   const opened: Transport[] = []
 
   /** With a look at what goes over the wire. */
-  const openSeen = async (): Promise<{ transport: Transport; wire: Wire }> => {
-    const wire = await openWire(await loadClient(), readUrl(url), tools)
+  const openSeen = async (clock = systemClock): Promise<{ transport: Transport; wire: Wire }> => {
+    const wire = await openWire(await loadClient(), readUrl(url), { ...tools, clock })
     const transport = kafkaTransport(wire)
     opened.push(transport)
     return { transport, wire }
@@ -294,6 +294,56 @@ describeWith('kafka', 'the kafka transport', (brokers) => {
       seen.push(...idsOf(got))
     }
     expect(sorted([...new Set(seen)])).toEqual(sorted(events.map(({ id }) => id)))
+  })
+
+  it('a settlement whose commit got no answer can be settled again, and copies nothing twice', async () => {
+    const { transport, wire } = await openSeen()
+    const to = makeSubscription(world)
+    const inlet = await transport.subscribe(to)
+    await transport.publish(to.topic, makeEvents(world, 2))
+    const [one, two] = await take(world, inlet, 2)
+    const batch = [
+      { do: 'ack', delivery: one! },
+      { do: 'later', delivery: two!, parcel: failedOnce(world, two!.parcel, 0) },
+    ] as const
+    const { get } = wire.clerk.connections
+    wire.clerk.connections.get = () => Promise.reject(new Error('nobody there'))
+    const answers = await inlet.settle(batch)
+    expect(answers.map((answer) => (answer as Error).message)).toEqual([
+      expect.stringMatching(/committing: nobody there/),
+      expect.stringMatching(/committing: nobody there/),
+    ])
+    wire.clerk.connections.get = get
+    expect(await inlet.settle(batch)).toEqual(['done', 'done'])
+    expect(await inlet.settle(batch)).toEqual(['lost', 'lost'])
+    expect(idsOf([await takeOne(world, inlet)])).toEqual(idsOf([two!]))
+    await takeNone(world, inlet)
+  })
+
+  it('cuts off what is finished from its retry topics', async () => {
+    const hasty = {
+      ...systemClock,
+      sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(ms / 20, signal),
+    }
+    const { transport } = await openSeen(hasty)
+    const to = makeSubscription(world)
+    const inlet = await transport.subscribe(to)
+    await transport.publish(to.topic, makeEvents(world, 12))
+    const got = await take(world, inlet, 12)
+    await settleAll(
+      inlet,
+      got.map((delivery) => ({ do: 'later', delivery, parcel: failedOnce(world, delivery.parcel, 0) })),
+    )
+    await ackAll(inlet, await take(world, inlet, 12))
+    const begins = async () => {
+      const partitions = [0, 1, 2].map((partitionIndex) => ({ partitionIndex, timestamp: -2n }))
+      const [found] = await admin.listOffsets({
+        topics: [{ name: `${to.consumerGroup}.retry.1s`, partitions }],
+      })
+      return found!.partitions.reduce((sum, { offset }) => sum + Number(offset), 0)
+    }
+    for (let n = 0; n < 100 && (await begins()) < 12; n++) await world.wait(100)
+    expect(await begins()).toBe(12)
   })
 
   it('says what is wrong where nobody answers, soon and without the password', async () => {

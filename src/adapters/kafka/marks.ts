@@ -30,6 +30,9 @@ export const encodeMark = ({ out, done }: Mark, committed: number): string => {
   return text
 }
 
+/** Without what is finished, for a broker that allows less: that will be handed over again. */
+export const shortMark = (text: string): string => text.slice(0, text.lastIndexOf(':') + 1)
+
 /** undefined: not a mark of ours, so that nothing can be ruled out. */
 export const decodeMark = (text: string, committed: number): Mark | undefined => {
   const [, out, runs] = FORM.exec(text) ?? []

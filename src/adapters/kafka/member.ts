@@ -18,7 +18,10 @@ export type Phase = 'away' | 'here' | 'finishing' | 'moving' | 'gone'
 
 /** One member of a consumer group, shared by all its inlets in this process. */
 export interface Member {
+  /** Rings when something may be handed over, or settled. */
   readonly bell: Bell
+  /** Rings when something may be fetched. */
+  readonly hunger: Bell
   readonly offsets: Offsets
   readonly commits: Commits
   readonly phase: Phase
@@ -41,11 +44,14 @@ export interface Member {
 
 /** How long a rebalance waits for handlers at work, so that their deliveries need not run again elsewhere. */
 const GRACE: Millis = 1_000
+/** How long leaving may take before the broker has to find out by itself. */
+const PATIENCE: Millis = 5_000
 
 export const memberOf = (wire: Wire, group: string, host: Host): Member => {
   const { clock, journal } = wire.tools
   const { session } = wire.settings
   const ringing = bell(clock)
+  const hunger = bell(clock)
   const offsets = offsetsOf(wire, group)
   const tenures = new Map<string, Tenure>()
   const left = new AbortController()
@@ -60,6 +66,7 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
   const enter = (next: Phase) => {
     if (phase !== 'gone') phase = next
     ringing.ring()
+    hunger.ring()
   }
   const trouble = (doing: string, error: unknown, retryIn?: Millis) => {
     const named = new ReprieveError('unavailable', `kafka, group ${group}: ${doing}: ${reasonOf(error)}`, {
@@ -200,11 +207,14 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
       }
       await consumer.close(true).catch(() => {})
     }
-    await Promise.race([leaving(), clock.sleep(5_000)])
+    const patience = new AbortController()
+    const done = leaving().finally(() => patience.abort())
+    await Promise.race([done, clock.sleep(PATIENCE, patience.signal)])
   }
 
   return {
     bell: ringing,
+    hunger,
     offsets,
     commits,
     tenures,
@@ -233,7 +243,7 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
       if (!fresh || membership !== as || old.over) return
       end(old)
       tenures.set(placeOf(fresh), fresh)
-      ringing.ring()
+      hunger.ring()
     },
     trouble,
     leave,

@@ -1,5 +1,6 @@
 import type { Millis } from '../../core/time.ts'
 import { CODE, hasCode, responsesIn } from './errors.ts'
+import { shortMark } from './marks.ts'
 import type { Wire } from './wire.ts'
 
 export interface Place {
@@ -57,8 +58,9 @@ export const offsetsOf = ({ clerk, client, counts, tools }: Wire, group: string)
   }
 
   return {
-    commit: async (commits, as) => {
-      if (commits.length === 0) return []
+    commit: async (wanted, as) => {
+      if (wanted.length === 0) return []
+      let commits = wanted
       const giveUp = tools.clock.now() + PATIENCE
       for (let wait = 50; ; wait *= 2) {
         try {
@@ -66,6 +68,10 @@ export const offsetsOf = ({ clerk, client, counts, tools }: Wire, group: string)
           return commits.map(() => 'done')
         } catch (error) {
           const codes = commitCodes(error)
+          if (hasCode(error, CODE.markTooLarge) && commits === wanted) {
+            commits = wanted.map((each) => ({ ...each, text: shortMark(each.text) }))
+            continue
+          }
           if (codes) return commits.map((each) => judge(codes.get(placeOf(each)), error))
           if (hasCode(error, ...FENCED)) return commits.map(() => 'fenced')
           // The group may have another coordinator by now.

@@ -6,8 +6,8 @@ import {
   CONTENT_TYPE,
   COPY,
   DUE,
+  headerBytes,
   INNER_TYPE,
-  nameBytes,
   OURS,
   PREFIX,
   SET_ASIDE,
@@ -15,40 +15,49 @@ import {
   TRAIL,
 } from './headers.ts'
 
-/** A record on its way to a topic. */
+/** A record on its way to a topic, as the client's producer takes it. */
 export interface Outgoing {
   readonly topic: string
   readonly key: Buffer | undefined
-  readonly value: Buffer | null
+  /** undefined: no value at all. */
+  readonly value: Buffer | undefined
   readonly headers: Map<Buffer, Buffer>
-  /** Only where it matters which; else by key, or in turn. */
-  readonly partition?: number
+  /** About as many as it takes in a batch. */
+  readonly bytes: number
+  /** By key, or in turn, where it is not given. */
+  partition: number | undefined
 }
+
+const OVERHEAD = 40
 
 /** CloudEvents' Kafka binding, binary mode. The key is the order key, so that one partition keeps its order. */
 export const eventRecord = (
   topic: string,
   event: Event,
   extra?: Readonly<Record<string, string>>,
+  fallbackKey?: Buffer | null,
 ): Outgoing => {
   const aside = namesAlike(event.headers)
   const { headers, contentType, body } = toMessage(aside ? { ...event, headers: aside.plain } : event, PREFIX)
   const pairs = new Map<Buffer, Buffer>()
-  for (const name in headers) pairs.set(nameBytes(name), Buffer.from(headers[name]!))
+  let bytes = OVERHEAD
+  const put = (name: string, text: string) => {
+    const known = headerBytes(name, text)
+    pairs.set(known.name, known.value)
+    bytes += known.name.length + known.value.length + 4
+  }
+  for (const name in headers) put(name, headers[name]!)
   if (contentType !== undefined) {
-    const name = contentType.toLowerCase().startsWith(STRUCTURED_TYPE) ? INNER_TYPE : CONTENT_TYPE
-    pairs.set(nameBytes(name), Buffer.from(contentType))
+    put(contentType.toLowerCase().startsWith(STRUCTURED_TYPE) ? INNER_TYPE : CONTENT_TYPE, contentType)
   }
-  if (aside) pairs.set(nameBytes(SET_ASIDE), Buffer.from(JSON.stringify(aside.alike)))
-  if (extra) for (const name in extra) pairs.set(nameBytes(name), Buffer.from(extra[name]!))
+  if (aside) put(SET_ASIDE, JSON.stringify(aside.alike))
+  if (extra) for (const name in extra) put(name, extra[name]!)
   const { orderkey, partitionkey } = event.extensions
-  const key = orderkey ?? partitionkey
-  return {
-    topic,
-    key: key === undefined ? undefined : Buffer.from(String(key)),
-    value: bytes(body),
-    headers: pairs,
-  }
+  const name = orderkey ?? partitionkey
+  const key = name === undefined ? (fallbackKey ?? undefined) : Buffer.from(String(name))
+  const value = body === null ? undefined : asBuffer(body)
+  bytes += (key?.length ?? 0) + (value?.length ?? 0)
+  return { topic, key, value, headers: pairs, bytes, partition: undefined }
 }
 
 /** undefined: none of them could be taken for anything else. */
@@ -65,22 +74,18 @@ const namesAlike = (headers: Event['headers']) => {
 }
 
 /** A parcel on its way to one subscription. `key`: of the record it came from. */
-export const parcelRecord = (
-  topic: string,
-  target: string,
-  parcel: Parcel,
-  key?: Buffer | null,
-  extra?: Readonly<Record<string, string>>,
-): Outgoing => {
-  const record = eventRecord(topic, parcel.event, {
-    [TRAIL]: encodeTrail(parcel.trail),
-    [DUE]: String(parcel.due),
-    [TARGET]: target,
-    [COPY]: copyId(parcel),
-    ...extra,
-  })
-  return record.key || !key ? record : { ...record, key }
-}
+export const parcelRecord = (topic: string, target: string, parcel: Parcel, key?: Buffer | null): Outgoing =>
+  eventRecord(
+    topic,
+    parcel.event,
+    {
+      [TRAIL]: encodeTrail(parcel.trail),
+      [DUE]: String(parcel.due),
+      [TARGET]: target,
+      [COPY]: copyId(parcel),
+    },
+    key,
+  )
 
-const bytes = (data: Uint8Array | null): Buffer | null =>
-  data === null || Buffer.isBuffer(data) ? data : Buffer.from(data.buffer, data.byteOffset, data.byteLength)
+const asBuffer = (data: Uint8Array): Buffer =>
+  Buffer.isBuffer(data) ? data : Buffer.from(data.buffer, data.byteOffset, data.byteLength)

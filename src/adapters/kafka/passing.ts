@@ -75,6 +75,7 @@ export const passing = async (wire: Wire, group: Group, post: Post, topics: Topi
     })
     for (const name in ours) headers.set(Buffer.from(name), Buffer.from(ours[name]!))
     const partition = (tenure.partition + 1) % topics.partitions(topic)
-    return { topic, key: keyOf(record!) ?? undefined, value, headers, partition }
+    const bytes = record!.end - record!.at + 100
+    return { topic, key: keyOf(record!) ?? undefined, value: value ?? undefined, headers, bytes, partition }
   }
 }

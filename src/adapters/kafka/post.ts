@@ -10,12 +10,18 @@ export interface Post {
   idle(): Promise<void>
 }
 
-interface Letter {
-  readonly record: Outgoing
-  readonly partition: number
-  readonly bytes: number
-  done(error?: Error): void
+/** What one caller gave, and its answer. */
+interface Consignment {
+  readonly records: readonly Outgoing[]
+  readonly answers: (Error | undefined)[]
+  /** How many of its records have been taken, and how many answers are still out. */
+  taken: number
+  left: number
+  resolve(answers: readonly (Error | undefined)[]): void
 }
+
+/** The records of one request, in the order of their consignments. */
+type Load = readonly { readonly of: Consignment; readonly from: number; readonly to: number }[]
 
 /** A record batch may be no larger than the topic allows, which is 1 MB where the broker made the topic. */
 const BATCH_BYTES = 900_000
@@ -26,75 +32,58 @@ const REQUEST_BYTES = 8 * 1024 * 1024
  * and sends that overtake each other after an error would make doubles.
  */
 export const postOffice = ({ producer, client, settings, counts }: Wire, topics: Topics): Post => {
-  let queue: Letter[] = []
-  let running: Promise<void> | undefined
+  const queue: Consignment[] = []
   const turns = new Map<string, number>()
+  let running: Promise<void> | undefined
 
-  const partitionFor = ({ topic, key, partition }: Outgoing): number => {
-    if (partition !== undefined) return partition
+  const address = (record: Outgoing) => {
+    if (record.partition !== undefined) return
+    const { topic, key } = record
     const count = topics.partitions(topic)
     // As the Java client does it, so that one key has one partition whoever publishes.
-    if (key && key.length > 0) return (client.murmur2(key) & 0x7fffffff) % count
-    const turn = turns.get(topic) ?? 0
-    turns.set(topic, turn + 1)
-    return turn % count
-  }
-
-  /** As many as one request may carry, without splitting the order of a partition. */
-  const nextLoad = (): readonly Letter[] => {
-    const filled = new Map<string, number>()
-    let total = 0
-    let count = 0
-    for (const letter of queue) {
-      const place = `${letter.record.topic}/${letter.partition}`
-      const before = filled.get(place) ?? 0
-      const full = before > 0 && before + letter.bytes > BATCH_BYTES
-      if (full || (total > 0 && total + letter.bytes > REQUEST_BYTES)) break
-      filled.set(place, before + letter.bytes)
-      total += letter.bytes
-      count++
+    if (key && key.length > 0) record.partition = (client.murmur2(key) & 0x7fffffff) % count
+    else {
+      const turn = turns.get(topic) ?? 0
+      turns.set(topic, turn + 1)
+      record.partition = turn % count
     }
-    const load = queue.slice(0, count)
-    queue = queue.slice(count)
-    return load
   }
 
-  const deliver = async (load: readonly Letter[]): Promise<void> => {
+  const deliver = async (load: Load): Promise<void> => {
     counts.produces++
     try {
-      await producer.send({
-        messages: load.map(({ record: { topic, key, value, headers }, partition }) => ({
-          topic,
-          partition,
-          headers,
-          ...(key && { key }),
-          ...(value !== null && { value }),
-        })),
-      })
-      for (const letter of load) letter.done()
+      await producer.send({ messages: messagesOf(load) })
+      for (const { of, from, to } of load) answered(of, to - from)
     } catch (error) {
       await sortOut(load, error)
     }
   }
 
   /** Some partitions may have taken theirs. What was too large together is tried by itself. */
-  const sortOut = async (load: readonly Letter[], error: unknown): Promise<void> => {
+  const sortOut = async (load: Load, error: unknown): Promise<void> => {
     const codes = partitionCodes(error)
     const reason = unavailable(settings.brokers, 'producing', error)
-    for (const [place, letters] of Map.groupBy(load, placeOf)) {
+    const singles = load.flatMap(({ of, from, to }) =>
+      Array.from({ length: to - from }, (_, n) => ({ of, from: from + n, to: from + n + 1 })),
+    )
+    const placed = Map.groupBy(singles, ({ of, from }) => placeOf(of.records[from]!))
+    for (const [place, letters] of placed) {
       const code = codes.get(place)
-      if (code === 0) for (const letter of letters) letter.done()
-      else if (letters.length > 1 && (code === CODE.tooLarge || code === CODE.recordListTooLarge)) {
-        for (const letter of letters) await deliver([letter])
-      } else {
-        topics.forget(letters[0]!.record.topic)
-        for (const letter of letters) letter.done(reason)
+      const tooLarge = code === CODE.tooLarge || code === CODE.recordListTooLarge
+      for (const letter of letters) {
+        if (code === 0) answered(letter.of, 1)
+        else if (tooLarge && letters.length > 1) await deliver([letter])
+        else {
+          topics.forget(letter.of.records[letter.from]!.topic)
+          letter.of.answers[letter.from] = reason
+          answered(letter.of, 1)
+        }
       }
     }
   }
 
   const run = async () => {
-    while (queue.length > 0) await deliver(nextLoad())
+    while (queue.length > 0) await deliver(nextLoad(queue))
     running = undefined
   }
 
@@ -102,15 +91,9 @@ export const postOffice = ({ producer, client, settings, counts }: Wire, topics:
     send: (records) =>
       new Promise((resolve) => {
         const answers: (Error | undefined)[] = new Array(records.length).fill(undefined)
-        let left = records.length
-        if (left === 0) return resolve(answers)
-        records.forEach((record, i) => {
-          const done = (error?: Error) => {
-            answers[i] = error
-            if (--left === 0) resolve(answers)
-          }
-          queue.push({ record, partition: partitionFor(record), bytes: sizeOf(record), done })
-        })
+        if (records.length === 0) return resolve(answers)
+        for (const record of records) address(record)
+        queue.push({ records, answers, taken: 0, left: records.length, resolve })
         running ??= run()
       }),
     idle: async () => {
@@ -119,12 +102,46 @@ export const postOffice = ({ producer, client, settings, counts }: Wire, topics:
   }
 }
 
-const placeOf = ({ record, partition }: Letter) => `${record.topic}/${partition}`
+const answered = (consignment: Consignment, count: number) => {
+  consignment.left -= count
+  if (consignment.left === 0) consignment.resolve(consignment.answers)
+}
 
-const sizeOf = ({ key, value, headers }: Outgoing): number => {
-  let bytes = (key?.length ?? 0) + (value?.length ?? 0) + 30
-  for (const [name, text] of headers) bytes += name.length + text.length + 4
-  return bytes
+const placeOf = ({ topic, partition }: Outgoing) => `${topic}/${partition}`
+
+/** The client's messages have the same members; an absent one is undefined in ours. */
+const messagesOf = (load: Load): never[] =>
+  (load.length === 1 && load[0]!.from === 0 && load[0]!.to === load[0]!.of.records.length
+    ? load[0]!.of.records
+    : load.flatMap(({ of, from, to }) => of.records.slice(from, to))) as never[]
+
+/** Takes as many as one request may carry, without splitting the order of a partition. */
+const nextLoad = (queue: Consignment[]): Load => {
+  const load: { of: Consignment; from: number; to: number }[] = []
+  const filled = new Map<string, number[]>()
+  let total = 0
+  const fits = ({ topic, partition = 0, bytes }: Outgoing): boolean => {
+    let places = filled.get(topic)
+    if (!places) {
+      places = []
+      filled.set(topic, places)
+    }
+    const before = places[partition] ?? 0
+    if (before > 0 && before + bytes > BATCH_BYTES) return false
+    if (total > 0 && total + bytes > REQUEST_BYTES) return false
+    places[partition] = before + bytes
+    total += bytes
+    return true
+  }
+  while (queue.length > 0) {
+    const of = queue[0]!
+    const from = of.taken
+    while (of.taken < of.records.length && fits(of.records[of.taken]!)) of.taken++
+    if (of.taken > from) load.push({ of, from, to: of.taken })
+    if (of.taken < of.records.length) break
+    queue.shift()
+  }
+  return load
 }
 
 /** What the broker said of each partition. Where one of several tries was taken, it is taken. */

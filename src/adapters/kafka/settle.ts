@@ -57,13 +57,14 @@ export const settleBatch = async (desk: Desk, batch: readonly Settlement[]): Pro
 /** Two settlements of one delivery, even in one batch: the second is lost. */
 const claim = (desk: Desk, batch: readonly Settlement[]): readonly Entry[] => {
   const entries: Entry[] = []
-  batch.forEach((settlement, index) => {
+  for (let index = 0; index < batch.length; index++) {
+    const settlement = batch[index]!
     const slot = desk.slotOf(settlement.delivery)
-    if (!slot || !desk.door.out.has(slot)) return
+    if (!slot || !desk.door.out.has(slot)) continue
     if (slot.state === 'out') slot.state = 'settling'
-    else if (!slot.uncommitted || entries.some((entry) => entry.slot === slot)) return
+    else if (!slot.uncommitted || entries.some((entry) => entry.slot === slot)) continue
     entries.push({ index, slot, settlement })
-  })
+  }
   return entries
 }
 

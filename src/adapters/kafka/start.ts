@@ -1,4 +1,4 @@
-import { commitOf } from './commits.ts'
+import { commitAll } from './commits.ts'
 import type { Tenure } from './holding.ts'
 import type { Host } from './host.ts'
 import { decodeMark } from './marks.ts'
@@ -27,25 +27,27 @@ export const startTenures = async (
   const started = fresh.map(({ topic, partition }) => {
     const place = placeOf({ topic, partition })
     const { offset, text } = known.get(place) ?? { offset: earliest.get(place) ?? 0, text: undefined }
-    const window = host.window(topic)
+    const parcels = host.carriesParcels(topic)
+    const anything = { out: mayBeOut({ topic, parcels, suspects: 0 }, host), done: [] }
     // No commit at all: nobody has been here. One that is not ours rules nothing out.
-    const mark =
-      text === undefined
-        ? { out: fromEarliest ? window : 0, done: [] }
-        : (decodeMark(text, offset) ?? { out: window, done: [] })
-    return tenure({ topic, partition, parcels: host.carriesParcels(topic), offset, mark })
+    const nothing = fromEarliest ? anything : { out: 0, done: [] }
+    const mark = text === undefined ? nothing : (decodeMark(text, offset) ?? anything)
+    return tenure({ topic, partition, parcels, offset, mark })
   })
-  const all = [...held.values(), ...started]
-  const answers = await offsets.commit(
-    all.map((each) => commitOf(each, mayBeOut(each, host))),
+  const outcomes = await commitAll(
+    offsets,
+    [...held.values(), ...started],
+    (each) => mayBeOut(each, host),
     as,
   )
-  const failed = answers.find((answer) => answer !== 'done')
+  const failed = [...outcomes.values()].find((outcome) => outcome !== 'done')
   if (failed === undefined) return started
   if (failed === 'fenced') return 'fenced'
   throw failed
 }
 
 /** Of its unfinished records, in the order of the log. Parcels are handed over in the order they are due. */
-export const mayBeOut = ({ topic, parcels, suspects }: Tenure, host: Host): number =>
-  parcels ? MOST_SPAN : Math.max(suspects, host.window(topic))
+export const mayBeOut = (
+  { topic, parcels, suspects }: Pick<Tenure, 'topic' | 'parcels' | 'suspects'>,
+  host: Host,
+): number => (parcels ? MOST_SPAN : Math.max(suspects, host.window(topic)))

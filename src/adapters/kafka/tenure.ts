@@ -16,6 +16,10 @@ export interface Start {
 
 /** A stuck record holds up the commit, not the rest; but no more than so many pass it by. */
 export const MOST_SPAN = 10_000
+/** A partition is fetched while less than this waits. */
+const ENOUGH_BYTES = 512 * 1024
+
+export const isHungry = ({ bytes, span }: Tenure): boolean => bytes < ENOUGH_BYTES && span < MOST_SPAN
 
 const OUT = { waiting: false, out: true, settling: true, done: false } as const
 
@@ -84,6 +88,7 @@ export const tenure = ({ topic, partition, parcels, offset: start, mark }: Start
     parcels,
     shelves,
     end: Number.POSITIVE_INFINITY,
+    committed: 0,
     over: false,
     suspects: mark.out,
     get position() {

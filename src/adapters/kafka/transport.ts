@@ -6,6 +6,7 @@ import { openInlet } from './inlet.ts'
 import { eventRecord, parcelRecord } from './outgoing.ts'
 import { passing } from './passing.ts'
 import { postOffice } from './post.ts'
+import { tidying } from './tidying.ts'
 import { LONGEST, late, retryTopic, retryTopics } from './tiers.ts'
 import { topicsOf, type WantedTopic } from './topics.ts'
 import type { Counts, Wire } from './wire.ts'
@@ -49,7 +50,10 @@ export const kafkaTransport = (wire: Wire): Transport & { readonly counts: Count
         parcelTopics: retryTopics(name),
         later: (wait) => retryTopic(name, wait),
         ensure: (names, anew) => topics.ensure([...names.map(source), ...retries(name)], anew),
-        onBegin: (group) => void passing(wire, group, post, topics),
+        onBegin: (group) => {
+          void passing(wire, group, post, topics)
+          void tidying(wire, group)
+        },
         onEmpty: () => groups.delete(name),
       }),
     )

@@ -80,7 +80,8 @@ export const openWire = async (client: Client, settings: Settings, tools: Tools)
         heartbeatInterval: settings.heartbeat,
         rebalanceTimeout: Math.max(REBALANCE, 2 * settings.session),
         requestTimeout: CONSUME + 2 * settings.session,
-        retries: true,
+        // Then it is told, and tried again by our clock.
+        retries: 8,
         retryDelay: 250,
       }),
     close: async () => {

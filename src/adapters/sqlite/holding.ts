@@ -1,6 +1,6 @@
 import type { Delivery } from '../../contracts/transport.ts'
 import type { Instant } from '../../core/time.ts'
-import { HANDLE, handleOf, type Taken } from './taking.ts'
+import { HANDLE, type Handle, handleOf, NOWHERE, type Taken } from './taking.ts'
 
 /** What an inlet has taken and not settled, so that never more than its window is out. */
 export interface Holding {
@@ -13,25 +13,35 @@ export interface Holding {
 }
 
 export const holdingOf = (window: number): Holding => {
-  const held = new Map<number, Taken>()
+  // no Map: one that lives as long as this keeps each table it outgrew, and all it held, until a full collection
+  const held: Taken[] = []
+  const drop = (handle: Handle): readonly Taken[] => {
+    const { place } = handle
+    const taken = held[place]
+    if (taken?.[HANDLE] !== handle) return []
+    const last = held.pop()!
+    if (last !== taken) {
+      held[place] = last
+      last[HANDLE].place = place
+    }
+    handle.place = NOWHERE
+    return [taken]
+  }
   return {
     slots: (now) => {
-      if (held.size >= window) {
-        for (const [id, taken] of held) if (taken[HANDLE].until <= now) held.delete(id)
+      if (held.length >= window) {
+        for (const { [HANDLE]: handle } of [...held]) if (handle.until <= now) drop(handle)
       }
-      return window - held.size
+      return window - held.length
     },
     add: (taken) => {
-      for (const each of taken) held.set(each[HANDLE].id, each)
+      for (const each of taken) each[HANDLE].place = held.push(each) - 1
     },
     remove: (deliveries) =>
       deliveries.flatMap((delivery) => {
         const handle = handleOf(delivery)
-        const taken = handle && held.get(handle.id)
-        if (!taken || taken[HANDLE].token !== handle.token) return []
-        held.delete(handle.id)
-        return [taken]
+        return handle ? drop(handle) : []
       }),
-    all: () => [...held.values()],
+    all: () => [...held],
   }
 }

@@ -12,8 +12,11 @@ export interface Handle {
   readonly token: number
   readonly orderKey: string | null
   until: Instant
+  /** Among what its inlet holds. */
+  place: number
 }
 
+export const NOWHERE = -1
 export const HANDLE = Symbol('sqlite handle')
 
 export interface Taken extends Delivery {
@@ -50,16 +53,11 @@ export const nextReady = (file: File, door: Door, now: Instant): Instant | undef
   return (row?.at as number | null) ?? undefined
 }
 
-const chosen = (columns: string, which: string): string =>
-  `SELECT ${columns} ${READY} ${which} ORDER BY at, id LIMIT ?`
-const taking = (which: string) => ({
-  look: chosen(COLUMNS, which),
-  take: `
-UPDATE reprieve_parcel SET at = ?, token = token + 1, deliveries = deliveries + 1
-WHERE id IN (${chosen('id', which)})`,
-})
-const TAKING = taking('')
-const TAKING_NOT_PASSED_BY = taking(NOT_PASSED_BY)
+const looking = (which: string): string => `SELECT ${COLUMNS} ${READY} ${which} ORDER BY at, id LIMIT ?`
+const LOOK = looking('')
+const LOOK_NOT_PASSED_BY = looking(NOT_PASSED_BY)
+/** One by one: it costs no more than all in one statement, which would have to look for them again. */
+const TAKE = 'UPDATE reprieve_parcel SET at = ?, token = token + 1, deliveries = deliveries + 1 WHERE id = ?'
 
 export interface Wish {
   readonly max: number
@@ -75,19 +73,24 @@ export const takeParcels = (
   { max, now, passing }: Wish,
 ): readonly Taken[] => {
   dropExpired(file, door, now)
-  const { look, take } = passing.length > 0 ? TAKING_NOT_PASSED_BY : TAKING
-  const range = [door.id, oldestKept(door, now), now, ...passing, max] as const
   const until = instant(now + lease)
-  const looking = file.sql(look)
-  looking.setReturnArrays(true)
-  const rows = looking.all(...range) as unknown as readonly ParcelRow[]
-  if (rows.length > 0) file.sql(take).run(until, ...range)
+  const look = file.sql(passing.length > 0 ? LOOK_NOT_PASSED_BY : LOOK)
+  look.setReturnArrays(true)
+  const rows = look.all(
+    door.id,
+    oldestKept(door, now),
+    now,
+    ...passing,
+    max,
+  ) as unknown as readonly ParcelRow[]
+  const take = file.sql(TAKE)
   return rows.map((row) => {
     const [id, token, deliveries, orderKey] = row
+    take.run(until, id)
     const parcel = readParcel(row)
     const redelivered = deliveries > 0 || parcel.trail.spent > 0
     const key = ledgerKey?.(parcel, redelivered)
-    const handle = { id, token: token + 1, orderKey, until }
+    const handle = { id, token: token + 1, orderKey, until, place: NOWHERE }
     if (!key) return { parcel, redelivered, [HANDLE]: handle }
     return { parcel, redelivered, claim: claimKey(file, key, now, until), [HANDLE]: handle }
   })

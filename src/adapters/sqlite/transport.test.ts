@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Opened } from '../../contracts/adapter.ts'
 import type { Delivery, Inlet, Subscription } from '../../contracts/transport.ts'
@@ -188,6 +187,13 @@ describe('taking', () => {
     expect(await other.settle(acks([second!]))).toEqual(['done'])
   })
 
+  it('marks as redelivered what an attempt was spent on elsewhere', async () => {
+    const at = await desk()
+    const fresh = freshParcel(event('forwarded'), at.tools.clock.now())
+    await at.transport.forward(at.to, [{ ...fresh, trail: { ...fresh.trail, spent: 1 } }])
+    expect(await at.inlet.receive(1, never)).toMatchObject([{ redelivered: true }])
+  })
+
   it('hands over data that is empty as empty, and none as none', async () => {
     const at = await desk()
     const data = new Uint8Array([0, 255, 10])
@@ -198,86 +204,5 @@ describe('taking', () => {
     ])
     const got = await at.inlet.receive(10, never)
     expect(got.map(({ parcel }) => parcel.event.data)).toEqual([null, new Uint8Array(), data])
-  })
-})
-
-describe('settling', () => {
-  it('a copy of a delivery settles it too', async () => {
-    const at = await desk()
-    await at.transport.publish(at.to.topic, events(1))
-    const [delivery] = await at.inlet.receive(1, never)
-    expect(await at.inlet.settle(acks([{ ...delivery! }]))).toEqual(['done'])
-  })
-
-  it('a delivery of another adapter is lost, and harms nobody in its batch', async () => {
-    const at = await desk()
-    await at.transport.publish(at.to.topic, events(1))
-    const [delivery] = await at.inlet.receive(1, never)
-    const foreign = { parcel: delivery!.parcel, redelivered: false }
-    expect(await at.inlet.settle(acks([foreign, delivery!]))).toEqual(['lost', 'done'])
-  })
-
-  it('a parcel that can not be written is an error of its own', async () => {
-    const at = await desk()
-    await at.transport.publish(at.to.topic, events(2))
-    const [one, two] = await at.inlet.receive(2, never)
-    const broken = { ...one!.parcel.event, extensions: { n: 1n as unknown as number } }
-    const answers = await at.inlet.settle([
-      { do: 'later', delivery: one!, parcel: { ...one!.parcel, event: broken } },
-      { do: 'ack', delivery: two! },
-    ])
-    expect(answers).toEqual([expect.any(TypeError), 'done'])
-    expect(await at.inlet.settle(acks([one!]))).toEqual(['done'])
-  })
-
-  it('with a claim that another holds by now changes nothing', async () => {
-    const at = await desk({ ledgerKey, lease: 1000 })
-    await at.transport.publish(at.to.topic, [event('same'), event('same')])
-    const [first, second] = await at.inlet.receive(2, never)
-    expect(second!.claim).toMatchObject({ is: 'busy' })
-    const parcel = { ...second!.parcel, due: at.tools.clock.now() + 1000 }
-    await at.inlet.settle([{ do: 'later', delivery: second!, parcel }])
-    await at.tools.clock.advance(1000)
-    // Both are ready again; the double is taken alone, and with it the claim.
-    const double = (await present(at.inlet, 2)).find(({ claim }) => claim?.is === 'fresh')
-    expect(double!.claim).toMatchObject({ crashes: 1 })
-    expect(await at.inlet.settle(acks([first!]))).toEqual(['lost'])
-  })
-
-  it('at a destination that nobody made: it is made', async () => {
-    const at = await desk()
-    const receipt = { letter: 'l', to: '_office', outcome: 'done', at: 0, attempts: 1 } as const
-    await at.transport.publish(at.to.topic, events(1))
-    const [delivery] = await at.inlet.receive(1, never)
-    expect(await at.inlet.settle([{ do: 'ack', delivery: delivery!, receipt }])).toEqual(['done'])
-    const office = await at.transport.collect({ name: '_office' })
-    expect(ids(await office.receive(1, never))).toEqual(['l#receipt'])
-  })
-})
-
-describe('a destination with an end to its patience', () => {
-  it('hands over and counts only what it still keeps, and the rest is dropped in time', async () => {
-    const path = newPath()
-    const at = await desk({}, path)
-    const to = { name: '_office', expire: 1000 }
-    const office = await at.transport.collect(to)
-    const receipt = (letter: string) =>
-      ({ letter, to: to.name, outcome: 'done', at: 0, attempts: 1 }) as const
-    const send = async (letters: readonly string[]) => {
-      await at.transport.publish(at.to.topic, events(letters.length))
-      const got = await at.inlet.receive(letters.length, never)
-      await at.inlet.settle(
-        got.map((delivery, n) => ({ do: 'ack', delivery, receipt: receipt(letters[n]!) })),
-      )
-    }
-    await send(Array.from({ length: 250 }, (_, n) => `old-${n}`))
-    await at.tools.clock.advance(1000)
-    expect(await office.lag()).toEqual({ waiting: 0 })
-    expect(await present(office)).toEqual([])
-    await send(['a', 'b', 'c'])
-    expect(ids(await office.receive(10, never))).toEqual(['a#receipt', 'b#receipt', 'c#receipt'])
-    const database = new DatabaseSync(path)
-    expect(database.prepare('SELECT count(*) AS n FROM reprieve_parcel').get()).toEqual({ n: 3 })
-    database.close()
   })
 })

@@ -42,7 +42,9 @@ export const transportOf = (room: Room, leave: () => Promise<void>): Transport =
   const publishPiece = async (topic: string, written: readonly Written[]): Promise<void> => {
     const reached = await writer.write(() => {
       const doors = subscriptions.to(topic)
-      if (doors.length === 0) throw unheard(topic)
+      for (const { type } of written) {
+        if (!doors.some((door) => door.wants(type))) throw unheard(topic, type)
+      }
       const now = clock.now()
       for (const each of written) {
         for (const door of doors) if (door.wants(each.type)) insertParcel(file, door, each, now)
@@ -108,10 +110,14 @@ export const transportOf = (room: Room, leave: () => Promise<void>): Transport =
   }
 }
 
-const unheard = (topic: string): ReprieveError =>
-  new ReprieveError('unheard', `nobody is subscribed to topic '${topic}', so nothing was published`, {
-    fix: 'start the service that handles it once, so that its subscription exists, or correct the name',
-  })
+const unheard = (topic: string, type: string): ReprieveError => {
+  const which = type === topic ? '' : ` for events of type '${type}'`
+  return new ReprieveError(
+    'unheard',
+    `nobody is subscribed to topic '${topic}'${which}, so nothing was published`,
+    { fix: 'start the service that handles it once, so that its subscription exists, or correct the name' },
+  )
+}
 
 const unknown = ({ service, topic }: { service: string; topic: string }): ReprieveError =>
   new ReprieveError('unknown_subscription', `service '${service}' has no subscription to topic '${topic}'`, {

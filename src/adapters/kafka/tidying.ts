@@ -1,0 +1,39 @@
+import type { Millis } from '../../core/time.ts'
+import type { Group } from './group.ts'
+import { placeOf } from './offsets.ts'
+import type { Wire } from './wire.ts'
+
+const ROUND: Millis = 30_000
+
+/**
+ * Cuts off what is finished from the retry topics, now and then. Only their own consumer group reads them, so
+ * nobody misses it; and should the broker ever forget how far the group has come, little is there to run again.
+ */
+export const tidying = async ({ admin, tools }: Wire, { name, member }: Group): Promise<void> => {
+  const { clock, journal } = tools
+  const cut = new Map<string, number>()
+  while (!member.left.aborted) {
+    await clock.sleep(ROUND, member.left)
+    const finished = [...member.tenures.values()].filter(
+      (each) => each.parcels && each.committed > (cut.get(placeOf(each)) ?? 0),
+    )
+    if (finished.length === 0 || !member.handing) continue
+    const topics = [...Map.groupBy(finished, ({ topic }) => topic)].map(([topic, ofTopic]) => ({
+      name: topic,
+      partitions: ofTopic.map(({ partition, committed }) => ({ partition, offset: BigInt(committed) })),
+    }))
+    for (const each of finished) cut.set(placeOf(each), each.committed)
+    try {
+      await admin.deleteRecords({ topics })
+    } catch (error) {
+      if (member.left.aborted) return
+      const why = error instanceof Error ? error.message : String(error)
+      journal({
+        is: 'notice',
+        at: clock.now(),
+        text: `kafka: what ${name} has finished could not be cut off its retry topics: ${why}`,
+      })
+      return
+    }
+  }
+}

@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest'
+import { runBench } from '../../bench/main.ts'
+import type { Report } from '../../bench/report.ts'
+import { describeWith } from '../services/urls.ts'
+
+/** Whoever loses an event, or asks more of the disk or the broker than was promised, makes the run throw. */
+const run = (name: string): Promise<Report> => runBench(name, { short: true }, () => {})
+
+const counted = ({ counts }: Report, what: string, of: RegExp): readonly number[] =>
+  counts.filter((each) => each.what === what && of.test(each.of)).map(({ most }) => most)
+
+const PATIENCE = 120_000
+
+// nothing here looks at the time: a short run on a busy machine says nothing about it
+describe('the embedded bench', () => {
+  it('counts every event, and at most one commit for a batch', { timeout: PATIENCE }, async () => {
+    const report = await run('embedded')
+    const commits = counted(report, 'commits per 100 events', /, reprieve$/)
+    expect(commits).toHaveLength(2)
+    for (const each of commits) expect(each).toBeLessThanOrEqual(1)
+    expect(report.here.map(({ race, contender }) => `${race}: ${contender}`)).toContain('publish: raw')
+  })
+})
+
+describeWith('amqp', 'the rabbitmq bench', () => {
+  it('counts every event, and at most two round trips for a retry', { timeout: PATIENCE }, async () => {
+    const [trips] = counted(await run('rabbitmq'), 'round trips', /^a retry$/)
+    expect(trips).toBeLessThanOrEqual(2)
+  })
+})
+
+describeWith('kafka', 'the kafka bench', () => {
+  it('counts every event, and at most two round trips for a retry', { timeout: PATIENCE }, async () => {
+    const [trips] = counted(await run('kafka'), 'round trips', /^a retry$/)
+    expect(trips).toBeLessThanOrEqual(2)
+  })
+})
