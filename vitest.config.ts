@@ -7,7 +7,13 @@ export default defineConfig({
     projects: [
       { test: { name: 'architecture', include: ['test/architecture/**/*.test.ts'] } },
       { test: { name: 'unit', include: ['src/**/*.test.ts'], ...slow } },
-      { test: { name: 'scenarios', include: ['test/{services,scenarios,trials,chaos,docs}/**/*.test.ts'], ...slow } },
+      {
+        test: {
+          name: 'scenarios',
+          include: ['test/{services,scenarios,trials,chaos,docs}/**/*.test.ts'],
+          ...slow,
+        },
+      },
     ],
   },
 })

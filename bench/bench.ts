@@ -7,6 +7,8 @@ export interface Bench {
   readonly versions: Readonly<Record<string, string>>
   /** How many events a heat has, unless the run says otherwise. */
   readonly events: number
+  /** How many may be out and unsettled at once. */
+  readonly window: number
   close(): Promise<void>
 }
 

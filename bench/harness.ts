@@ -127,8 +127,12 @@ const runHeat = async (contender: Contender, events: number): Promise<Lap> => {
   }
 }
 
-/** What one contender left behind must not be cleared away in the time of the next. */
+/**
+ * What one contender left behind must not be cleared away in the time of the next. Code is no garbage: else whoever
+ * has more of it would be compiled anew in each of its heats, for having waited while the others took their turns.
+ */
 const sweep: () => void = (() => {
+  setFlagsFromString('--no-flush-bytecode')
   setFlagsFromString('--expose-gc')
   return runInNewContext('gc')
 })()

@@ -132,7 +132,17 @@ function show(check: number, vitest: number, outcomes: readonly Outcome[], repor
   )
   if (!withServices) rows.push(...servers.map(({ name }) => [name, '', 'not asked for (--no-services)']))
   console.log(`\n${table(['service', 'version', 'how', 'ready in'], rows)}\n`)
-  if (report.skipped.length > 0)
-    console.log(`skipped:\n${report.skipped.map((name) => `  ${name}`).join('\n')}\n`)
+  if (report.skipped.length > 0) console.log(`skipped:\n${byReason(report.skipped)}\n`)
   console.log(`${report.passed} passed, ${report.failed} failed, ${report.skipped.length} skipped`)
+}
+
+/** Many are skipped for one reason: it is told once, with their number and the first of them. */
+function byReason(skipped: readonly string[]): string {
+  const groups = Map.groupBy(skipped, (name) => /\(skipped: (.*)\)/.exec(name)?.[1] ?? 'no reason given')
+  return [...groups]
+    .map(([reason, names]) => {
+      const others = names.length > 1 ? ` and ${names.length - 1} more` : ''
+      return `  ${reason}: ${names[0]!.replace(/ \(skipped: .*\)/, '')}${others}`
+    })
+    .join('\n')
 }

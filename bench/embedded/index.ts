@@ -28,7 +28,7 @@ const rules = { concurrency: BATCH, window: 2 * BATCH, idempotency: { pattern: '
 const limits = { [`commits per ${BATCH} events`]: 1 }
 
 export const open: OpenBench = async () => ({
-  events: 20_000,
+  events: 50_000,
   versions: { sqlite: process.versions.sqlite ?? '?' },
   races: [
     {

@@ -32,7 +32,7 @@ export const open: OpenBench = async () => {
     }
   }
   return {
-    events: 30_000,
+    events: 60_000,
     versions: { '@platformatic/kafka': await versionOf('@platformatic/kafka'), kafka: broker.version },
     races: [
       {

@@ -31,7 +31,7 @@ export const open: OpenBench = async () => {
     }
   }
   return {
-    events: 20_000,
+    events: 40_000,
     versions: { amqplib: await versionOf('amqplib'), rabbitmq: broker.version },
     races: [
       {

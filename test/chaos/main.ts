@@ -2,12 +2,12 @@ import { parseArgs } from 'node:util'
 import { kafkaUrl, serviceUrl } from '../services/urls.ts'
 import { crashTest } from './crash.ts'
 
-/** `npm run chaos -- sqlite|rabbitmq|kafka [--events N] [--kill-every MS] [--minutes N]`: the crash test, as long as you like. */
+/** `npm run chaos -- sqlite|rabbitmq|kafka [--events N] [--kills N] [--minutes N]`: the crash test, as long as you like. */
 const { positionals, values } = parseArgs({
   allowPositionals: true,
   options: {
     events: { type: 'string', default: '20000' },
-    'kill-every': { type: 'string', default: '3000' },
+    kills: { type: 'string', default: '20' },
     minutes: { type: 'string', default: '10' },
   },
 })
@@ -32,7 +32,7 @@ for (const name of names) {
   const result = await crashTest({
     transport,
     events: Number(values.events),
-    killEvery: Number(values['kill-every']),
+    kills: Number(values.kills),
     patience: Number(values.minutes) * 60_000,
     say: (line) => process.stdout.isTTY && process.stdout.write(`\r${line}   `),
   })

@@ -20,7 +20,7 @@ const app = await reprieve({
 })
 
 app.service('chaos-svc').on(process.env.CHAOS_TYPE ?? 'chaos.event', async (event) => {
-  await new Promise((resolve) => setTimeout(resolve, 5 + Math.random() * 30))
+  await new Promise((resolve) => setTimeout(resolve, 10 + Math.random() * 60))
   const roll = Math.random()
   if (roll < 0.01) throw new Permanent('no use in trying')
   if (roll < 0.06) throw new Error('nobody knows')

@@ -15,8 +15,6 @@ export const CODE = {
   topicExists: 36,
   invalidReplication: 38,
   duplicateSequence: 46,
-  fetchSessionUnknown: 70,
-  fetchSessionEpoch: 71,
   fencedInstance: 82,
 } as const
 

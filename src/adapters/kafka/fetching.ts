@@ -5,6 +5,7 @@ import { type FetchAnswer, fetchOnce } from './fetch.ts'
 import type { Tenure } from './holding.ts'
 import type { Member } from './member.ts'
 import { isHungry } from './tenure.ts'
+import { GLANCE } from './tiers.ts'
 import type { Wire } from './wire.ts'
 
 export interface Fetching {
@@ -14,8 +15,6 @@ export interface Fetching {
 const PARTITION_BYTES = 1024 * 1024
 const LONG_POLL: Millis = 500
 const LOOK_AGAIN: Millis = 5_000
-/** How long partitions with nothing new are left alone while another one has enough. */
-const GLANCE: Millis = 100
 
 /** A partition, and the id under which its topic is fetched. */
 type Named = readonly [topicId: string, tenure: Tenure]

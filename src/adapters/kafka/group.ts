@@ -1,5 +1,4 @@
 import { type Fetching, fetching } from './fetching.ts'
-import type { Slot } from './holding.ts'
 import { type Member, memberOf } from './member.ts'
 import type { Wire } from './wire.ts'
 
@@ -22,7 +21,8 @@ export interface Group {
 export interface Door {
   readonly topic: string
   readonly window: number
-  readonly out: Set<Slot>
+  /** How many it has out. */
+  out: number
   closed: boolean
 }
 
@@ -62,8 +62,8 @@ export const consumerGroup = (wire: Wire, options: GroupOptions): Group => {
     const known = doors.get(door.topic)
     if (!known?.delete(door)) return
     door.closed = true
-    for (const slot of door.out) if (slot.state === 'out' && !slot.tenure.over) slot.tenure.giveBack(slot)
-    door.out.clear()
+    for (const tenure of member.tenures.values()) tenure.takeBack(door)
+    door.out = 0
     if (known.size === 0) doors.delete(door.topic)
     member.bell.ring()
     if (doors.size === 0) await leave()

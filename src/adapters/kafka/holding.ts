@@ -31,6 +31,8 @@ export interface Tenure {
   accept(batches: readonly RawBatch[], aborted: readonly Aborted[]): void
   take(target: string, now: Instant): Slot | undefined
   giveBack(slot: Slot): void
+  /** What it has and has not begun to settle goes back; what it has no more is not its to settle. */
+  takeBack(holder: object): void
   finish(slot: Slot): void
   /** The highest offset below which everything is finished, and what is finished past it. */
   progress(): { readonly offset: number; readonly done: readonly Run[] }
@@ -71,4 +73,6 @@ export interface Slot {
   housed: boolean
   /** Finished, but whether the commit arrived is not known: it may be settled again. */
   uncommitted: boolean
+  /** Who has it, until it is settled. */
+  holder: object | undefined
 }

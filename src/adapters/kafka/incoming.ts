@@ -12,15 +12,27 @@ export interface Place {
   readonly parcels: boolean
 }
 
+export interface Incoming {
+  readonly event: Event
+  readonly trail: Parcel['trail']
+  readonly broken?: string
+}
+
 /**
  * The parcel a record carries. One that claims to be CloudEvents and is not comes as a stand-in with the raw
  * bytes; one that claims nothing is a foreign producer's, and its place in the log is its id.
  */
-export const readRecord = (
-  record: RawRecord,
-  place: Place,
-  offset: number,
-): { readonly event: Event; readonly trail: Parcel['trail']; readonly broken?: string } => {
+export const readRecord = (record: RawRecord, place: Place, offset: number): Incoming => {
+  try {
+    return read(record, place, offset)
+  } catch (error) {
+    const data = record.bytes.subarray(record.at, record.end)
+    const event = { ...standIn(place, offset), extensions: {}, headers: {}, data }
+    return { event, trail: freshTrail, broken: `the record can't be read: ${(error as Error).message}` }
+  }
+}
+
+const read = (record: RawRecord, place: Place, offset: number): Incoming => {
   const headers: Record<string, string> = {}
   const ours: Record<string, string> = {}
   let contentType = undefined as string | undefined
@@ -34,10 +46,10 @@ export const readRecord = (
   const trail = ours[TRAIL] === undefined ? freshTrail : decodeTrail(ours[TRAIL])
   const message: Message = contentType === undefined ? { headers, body } : { headers, body, contentType }
   const foreign = SPECVERSION in headers ? NOBODY : standIn(place, offset)
-  const read = fromMessage(message, PREFIXES, foreign)
+  const found = fromMessage(message, PREFIXES, foreign)
   const event =
-    read.broken === undefined
-      ? read.event
+    found.broken === undefined
+      ? found.event
       : {
           ...standIn(place, offset),
           ...(contentType && { datacontenttype: contentType }),
@@ -46,7 +58,7 @@ export const readRecord = (
           data: body,
         }
   const whole = SET_ASIDE in ours || INNER_TYPE in ours ? restored(event, ours) : event
-  return read.broken === undefined ? { event: whole, trail } : { event: whole, trail, broken: read.broken }
+  return found.broken === undefined ? { event: whole, trail } : { event: whole, trail, broken: found.broken }
 }
 
 const restored = (event: Event, ours: Readonly<Record<string, string>>): Event => ({

@@ -1,7 +1,7 @@
 import type { Delivery, Inlet } from '../../contracts/transport.ts'
 import { ReprieveError } from '../../core/error.ts'
 import type { Instant } from '../../core/time.ts'
-import type { Group } from './group.ts'
+import type { Door, Group } from './group.ts'
 import type { Slot } from './holding.ts'
 import { readRecord } from './incoming.ts'
 import { lagOf } from './lag.ts'
@@ -30,7 +30,7 @@ export const openInlet = (options: InletOptions): Inlet => {
   const { wire, group, topic, window } = options
   const { member } = group
   const { clock } = wire.tools
-  const door = { topic, window, out: new Set<Slot>(), closed: false }
+  const door: Door = { topic, window, out: 0, closed: false }
   const desk = { ...options, door, slotOf }
   let turn = 0
   let closing: Promise<void> | undefined
@@ -40,7 +40,8 @@ export const openInlet = (options: InletOptions): Inlet => {
     const { tenure, offset, redelivered, timestamp, due } = slot
     const { event, trail, broken } = readRecord(slot.record!, tenure, offset)
     const parcel = { event, trail, due: due || Math.min(timestamp, now) }
-    door.out.add(slot)
+    slot.holder = door
+    door.out++
     const delivery: Handed = { parcel, redelivered, [SLOT]: slot }
     return broken === undefined ? delivery : { ...delivery, broken }
   }
@@ -79,7 +80,7 @@ export const openInlet = (options: InletOptions): Inlet => {
       group.begin()
       while (!signal.aborted && !door.closed) {
         const now = clock.now()
-        const room = Math.min(max, window - door.out.size)
+        const room = Math.min(max, window - door.out)
         const deliveries = room > 0 && member.handing ? take(room, now) : []
         if (deliveries.length > 0) return deliveries
         await member.bell.wait(room > 0 && member.handing ? nextDue(now) : undefined, signal)

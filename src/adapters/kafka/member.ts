@@ -134,6 +134,7 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
         beat = clock.now()
         enter('here')
       } catch (error) {
+        if (left.signal.aborted) return
         trouble('taking over partitions', error, wait)
         await clock.sleep(wait, left.signal)
       }

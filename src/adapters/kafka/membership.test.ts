@@ -3,15 +3,26 @@ import { once } from 'node:events'
 import { Admin } from '@platformatic/kafka'
 import { afterAll, expect, it } from 'vitest'
 import { describeWith } from '../../../test/services/urls.ts'
-import type { Delivery, Inlet, Settlement, Transport } from '../../contracts/transport.ts'
+import type { Delivery, Inlet, Settlement, Subscription, Transport } from '../../contracts/transport.ts'
 import { realWorld } from '../../testing/trials/index.ts'
-import { ackAll, idsOf, makeEvents, makeSubscription, sorted, take } from '../../testing/trials/kit.ts'
+import {
+  ackAll,
+  idsOf,
+  makeEvents,
+  makeSubscription,
+  sorted,
+  take,
+  takeNone,
+} from '../../testing/trials/kit.ts'
 import { failedOnce } from '../../testing/trials/samples.ts'
 import { systemClock } from '../system/clock.ts'
 import { systemDice } from '../system/dice.ts'
 import { open } from './index.ts'
 
-/** A process that takes some, acknowledges the first two, tells which, and then only waits to be killed. */
+/**
+ * A process that takes some, acknowledges the first two, tells which, and waits to be killed; or to be asked, and
+ * then settles the others and tells the answers.
+ */
 const VICTIM = `
   const { open } = await import(process.env.ADAPTER)
   const { systemClock } = await import(process.env.CLOCK)
@@ -22,7 +33,11 @@ const VICTIM = `
   while (got.length < 6) got.push(...(await inlet.receive(6 - got.length, new AbortController().signal)))
   await inlet.settle(got.slice(0, 2).map((delivery) => ({ do: 'ack', delivery })))
   console.log(JSON.stringify(got.map(({ parcel }) => parcel.event.id)))
-  setInterval(() => {}, 1000)
+  process.stdin.once('data', async () => {
+    console.log(JSON.stringify(await inlet.settle(got.slice(2).map((delivery) => ({ do: 'ack', delivery })))))
+    await transport.close()
+    process.exit()
+  })
 `
 
 describeWith('kafka', 'members of a consumer group', (brokers) => {
@@ -35,6 +50,32 @@ describeWith('kafka', 'members of a consumer group', (brokers) => {
     const { transport } = await open(url, tools)
     opened.add(transport)
     return transport
+  }
+
+  const startVictim = (to: Subscription) =>
+    spawn(process.execPath, ['--input-type=module', '-e', VICTIM], {
+      env: {
+        ...process.env,
+        ADAPTER: new URL('./index.ts', import.meta.url).href,
+        CLOCK: new URL('../system/clock.ts', import.meta.url).href,
+        URL: url,
+        TO: JSON.stringify(to),
+      },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    })
+  const told = async ({ stdout }: ReturnType<typeof startVictim>): Promise<string[]> => {
+    const [line] = (await once(stdout, 'data')) as [Buffer]
+    return JSON.parse(line.toString()) as string[]
+  }
+  /** Which came, and whether they were marked as redelivered. */
+  const workOff = async (inlet: Inlet, count: number) => {
+    const seen = new Map<string, boolean>()
+    while (seen.size < count) {
+      const [delivery] = await take(world, inlet, 1)
+      seen.set(delivery!.parcel.event.id, delivery!.redelivered)
+      await ackAll(inlet, [delivery!])
+    }
+    return seen
   }
 
   afterAll(async () => {
@@ -51,30 +92,32 @@ describeWith('kafka', 'members of a consumer group', (brokers) => {
     await (await transport.subscribe(to)).close()
     const events = makeEvents(world, 12)
     await transport.publish(to.topic, events)
-    const victim = spawn(process.execPath, ['--input-type=module', '-e', VICTIM], {
-      env: {
-        ...process.env,
-        ADAPTER: new URL('./index.ts', import.meta.url).href,
-        CLOCK: new URL('../system/clock.ts', import.meta.url).href,
-        URL: url,
-        TO: JSON.stringify(to),
-      },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-    const [line] = (await once(victim.stdout, 'data')) as [Buffer]
+    const victim = startVictim(to)
+    const [one, two, ...inHand] = await told(victim)
     victim.kill('SIGKILL')
     await once(victim, 'exit')
-    const [one, two, ...inHand] = JSON.parse(line.toString()) as string[]
-
-    const inlet = await transport.subscribe(to)
-    const seen = new Map<string, boolean>()
-    while (seen.size < 10) {
-      const [delivery] = await take(world, inlet, 1)
-      seen.set(delivery!.parcel.event.id, delivery!.redelivered)
-      await ackAll(inlet, [delivery!])
-    }
+    const seen = await workOff(await transport.subscribe(to), 10)
     expect(sorted([...seen.keys(), one!, two!])).toEqual(sorted(events.map(({ id }) => id)))
     for (const id of inHand) expect(seen.get(id), id).toBe(true)
+  })
+
+  it('one that was frozen for too long finds its deliveries lost, and takes nothing back from the next owner', async () => {
+    const transport = await openOne()
+    const to = makeSubscription(world, { window: 6 })
+    await (await transport.subscribe(to)).close()
+    const events = makeEvents(world, 12)
+    await transport.publish(to.topic, events)
+    const victim = startVictim(to)
+    const [one, two] = await told(victim)
+    victim.kill('SIGSTOP')
+    const inlet = await transport.subscribe(to)
+    const seen = await workOff(inlet, 10)
+    victim.kill('SIGCONT')
+    victim.stdin.write('settle')
+    expect(await told(victim)).toEqual(['lost', 'lost', 'lost', 'lost'])
+    await once(victim, 'exit')
+    expect(sorted([...seen.keys(), one!, two!])).toEqual(sorted(events.map(({ id }) => id)))
+    await takeNone(world, inlet, 1_000)
   })
 
   it('come and go: nothing is lost, and what was said to be done never comes again', async () => {

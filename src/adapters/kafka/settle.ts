@@ -31,7 +31,7 @@ interface Entry {
  */
 export const settleBatch = async (desk: Desk, batch: readonly Settlement[]): Promise<readonly Settled[]> => {
   const answers: Settled[] = new Array(batch.length).fill('lost')
-  const entries = claim(desk, batch)
+  const entries = desk.door.closed ? [] : claim(desk, batch)
   if (entries.length === 0) return answers
   const end = desk.group.member.settling()
   try {
@@ -60,7 +60,7 @@ const claim = (desk: Desk, batch: readonly Settlement[]): readonly Entry[] => {
   for (let index = 0; index < batch.length; index++) {
     const settlement = batch[index]!
     const slot = desk.slotOf(settlement.delivery)
-    if (!slot || !desk.door.out.has(slot)) continue
+    if (!slot || slot.holder !== desk.door) continue
     if (slot.state === 'out') slot.state = 'settling'
     else if (!slot.uncommitted || entries.some((entry) => entry.slot === slot)) continue
     entries.push({ index, slot, settlement })
@@ -74,7 +74,11 @@ const stillOurs = (desk: Desk, slot: Slot): boolean => {
   return false
 }
 
-const release = (desk: Desk, slot: Slot) => void desk.door.out.delete(slot)
+const release = ({ door }: Desk, slot: Slot) => {
+  if (slot.holder !== door) return
+  slot.holder = undefined
+  door.out--
+}
 
 /** Makes the new homes durable; answers with the entries that may go on. */
 const house = async (

@@ -48,6 +48,7 @@ export const tenure = ({ topic, partition, parcels, offset: start, mark }: Start
   }
   const addNew = (offset: number, timestamp: Instant, record: RawRecord) => {
     if (offset < position) return
+    position = offset + 1
     const done = past.length > 0 && finishedBefore(offset)
     const size = record.end - record.at + 100
     const slot: Slot = {
@@ -62,6 +63,7 @@ export const tenure = ({ topic, partition, parcels, offset: start, mark }: Start
       redelivered: !done && (suspicious-- > 0 || (parcels && headerOf(record, AGAIN) !== undefined)),
       housed: false,
       uncommitted: false,
+      holder: undefined,
     }
     slots.push(slot)
     if (done) top = offset
@@ -80,6 +82,14 @@ export const tenure = ({ topic, partition, parcels, offset: start, mark }: Start
   const left = (slot: Slot) => {
     if (slot.state === 'waiting') bytes -= slot.bytes
     else out--
+  }
+
+  const giveBack = (slot: Slot) => {
+    left(slot)
+    bytes += slot.bytes
+    slot.state = 'waiting'
+    slot.redelivered = true
+    shelfFor(slot.target).putBack(slot)
   }
 
   const self: Tenure = {
@@ -118,12 +128,14 @@ export const tenure = ({ topic, partition, parcels, offset: start, mark }: Start
       slot.state = 'out'
       return slot
     },
-    giveBack: (slot) => {
-      left(slot)
-      bytes += slot.bytes
-      slot.state = 'waiting'
-      slot.redelivered = true
-      shelfFor(slot.target).putBack(slot)
+    giveBack,
+    takeBack: (holder) => {
+      for (let at = head; at < slots.length; at++) {
+        const slot = slots[at]!
+        if (slot.holder !== holder) continue
+        slot.holder = undefined
+        if (slot.state === 'out') giveBack(slot)
+      }
     },
     finish: (slot) => {
       left(slot)

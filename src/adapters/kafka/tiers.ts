@@ -18,8 +18,11 @@ export const LONGEST: Millis = TIERS.at(-1)!.ms
 
 const tierFor = (wait: Millis) => TIERS.find(({ ms }) => ms >= wait) ?? TIERS.at(-1)!
 
+/** While other partitions are busy, quiet ones are looked at so often. */
+export const GLANCE: Millis = 100
+
 /** By how much a parcel may come late where the queue before it is long. */
-export const late = (wait: Millis): Millis => Math.max(0, tierFor(wait).ms - Math.max(0, wait))
+export const late = (wait: Millis): Millis => Math.max(0, tierFor(wait).ms - Math.max(0, wait)) + GLANCE
 
 export const retryTopic = (group: string, wait: Millis): string => `${group}.retry.${tierFor(wait).name}`
 

@@ -11,7 +11,7 @@ import { beginSession, type Session } from './session.ts'
 import { type Desk, settleOn } from './settle.ts'
 import { type Declare, declareOn, waitingIn } from './topology.ts'
 
-export interface Door extends From, Home {
+export interface Door extends Omit<From, 'mint'>, Home {
   readonly window: number
   readonly declare: Declare
 }
@@ -29,6 +29,7 @@ export const openInlet = async (
 ): Promise<Inlet> => {
   const { clock, dice, journal } = tools
   const { queue } = door
+  const from = { ...door, mint: dice.uuid }
   const { place } = link
   const stop = new AbortController()
   const waiters = new Set<() => void>()
@@ -86,7 +87,7 @@ export const openInlet = async (
     const early: Delivery[] = []
     if (session.ended()) return deliveries
     for (const message of session.waiting.splice(0, max)) {
-      const delivery = readMessage(message, door, now)
+      const delivery = readMessage(message, from, now)
       session.out.set(delivery, message.fields.deliveryTag)
       if (delivery.parcel.due > now) early.push(delivery)
       else deliveries.push(delivery)

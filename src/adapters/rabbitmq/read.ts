@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { Delivery } from '../../contracts/transport.ts'
 import { fromMessage, type Message as Wire } from '../../core/cloudevents.ts'
 import type { Event } from '../../core/event.ts'
@@ -25,6 +24,8 @@ import {
 export interface From {
   readonly queue: string
   readonly topic: string
+  /** An id for a message that has none. */
+  readonly mint: () => string
 }
 
 /** Any message becomes a delivery: what can't be read as an event is one too, and says so. */
@@ -91,35 +92,27 @@ const readEvent = (
     if (read.broken === undefined) return { event: { ...read.event, datacontenttype: contentType! } }
   }
   const claims = ce || isStructured(wire.contentType)
-  // a foreign id is a hash of the whole message: made only where it is needed
-  const read = fromMessage(wire, PREFIXES, claims ? NOBODY : foreign(wire, message, from))
+  const read = fromMessage(wire, PREFIXES, claims ? NOBODY : foreign(message, from))
   if (read.broken !== undefined) return { event: standIn(wire, message, from), broken: read.broken }
   return { event: claims ? read.event : withProperties(read.event, message.properties) }
 }
 
 const NOBODY = { id: '', source: '', type: '' }
 
-const foreign = (wire: Wire, { content, fields, properties }: Message, from: From) => ({
-  id: properties.messageId || derivedId(content, fields.routingKey, wire.headers, properties),
+/**
+ * Without an id of its own a message gets one here. One derived from its bytes would make dedup swallow the second of
+ * two that are alike; the price is that it is another event, to dedup, when the broker hands it over again.
+ */
+const foreign = ({ fields, properties }: Message, from: From) => ({
+  id: properties.messageId || from.mint(),
   source: `rabbitmq/${fields.exchange || from.queue}`,
   // what was sent straight to the queue bears the queue's name
   type: fields.exchange === '' && fields.routingKey === from.queue ? from.topic : fields.routingKey,
 })
 
-/** The same message has the same id each time it is delivered. */
-const derivedId = (
-  content: Buffer,
-  key: string,
-  headers: Readonly<Record<string, string>>,
-  { contentType, correlationId, timestamp, type, appId }: Properties,
-): string => {
-  const about = [key, headers, contentType, correlationId, timestamp, type, appId]
-  return createHash('sha256').update(JSON.stringify(about)).update(content).digest('hex').slice(0, 32)
-}
-
-/** A record that claims to be CloudEvents and is not: its bytes, under an id that stays. */
+/** A record that claims to be CloudEvents and is not: its bytes. */
 const standIn = (wire: Wire, message: Message, from: From): Event => ({
-  ...foreign(wire, message, from),
+  ...foreign(message, from),
   ...(wire.contentType !== undefined && { datacontenttype: wire.contentType }),
   extensions: {},
   headers: wire.headers,

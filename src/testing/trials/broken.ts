@@ -50,7 +50,7 @@ export const brokenTrials: readonly Trial[] = [
   }),
 
   transportTrial(
-    'a plain record of a foreign producer becomes an event, the same one each time',
+    'a plain record of a foreign producer becomes an event, also when it comes again',
     async (world) => {
       const { to, inlet } = await subscribed(world)
       await world.raw!.put(to, {
@@ -67,7 +67,7 @@ export const brokenTrials: readonly Trial[] = [
       assert.ok(event.id && event.source && event.type)
       await settleAll(inlet, [{ do: 'give back', delivery }])
       const again = await takeOne(world, inlet)
-      assert.equal(again.parcel.event.id, event.id, 'another id each time defeats dedup')
+      assert.equal(text(again.parcel.event.data), 'hello')
       assert.equal(again.parcel.event.type, event.type)
       await ackAll(inlet, [again])
       await takeNone(world, inlet)
@@ -76,11 +76,11 @@ export const brokenTrials: readonly Trial[] = [
   ),
 
   transportTrial(
-    // Of two records alike in every byte no such thing is promised: not every broker tells them apart.
-    'two plain records that differ are two events',
+    // One id for both would make dedup swallow the second: twice 'tick' means two ticks.
+    'two plain records are two events, though they are alike in every byte',
     async (world) => {
       const { to, inlet } = await subscribed(world)
-      for (const text of ['one', 'two']) {
+      for (const text of ['tick', 'tick']) {
         await world.raw!.put(to, { contentType: 'text/plain', headers: {}, body: Buffer.from(text) })
       }
       const [one, two] = await take(world, inlet, 2)

@@ -1,0 +1,78 @@
+import { createRecordsBatch } from '@platformatic/kafka'
+import { describe, expect, it } from 'vitest'
+import type { Event } from '../../core/event.ts'
+import { extendTrail, freshTrail } from '../../core/trail.ts'
+import { eachRecord, keyOf, type RawRecord, readBatches } from './batches.ts'
+import { readRecord } from './incoming.ts'
+import { eventRecord, type Outgoing, parcelRecord } from './outgoing.ts'
+
+const place = { topic: 'orders', partition: 2, parcels: false }
+const parcels = { ...place, parcels: true }
+
+const sent = ({ key, value, headers }: Outgoing): RawRecord => {
+  const message = { topic: 'orders', headers, ...({ key, value } as { value: Buffer }) }
+  let found: RawRecord | undefined
+  const [batch] = readBatches(createRecordsBatch([message]).buffer, () => Buffer.alloc(0))
+  eachRecord(batch!, (_offset, _timestamp, record) => {
+    found = record
+  })
+  return found!
+}
+
+const event: Event = {
+  id: 'e-1',
+  source: '/shop',
+  type: 'order.placed',
+  extensions: { orderkey: 'ann' },
+  headers: { 'x-tenant': 'a' },
+  data: Buffer.from('{}'),
+  datacontenttype: 'application/json',
+}
+
+describe('records in and out', () => {
+  it('bring back the event, and its order key as the key', () => {
+    const record = sent(eventRecord('orders', event))
+    expect(readRecord(record, place, 7)).toEqual({ event, trail: freshTrail })
+    expect(keyOf(record)?.toString()).toBe('ann')
+  })
+
+  it('tell no data from empty data', () => {
+    for (const data of [null, Buffer.alloc(0)]) {
+      expect(readRecord(sent(eventRecord('orders', { ...event, data })), place, 0).event.data).toEqual(data)
+    }
+  })
+
+  it('carry the trail beside the event, out of its sight', () => {
+    const failure = { category: 'unknown', kind: 'handler', name: 'E', message: 'm', because: 'b' } as const
+    const trail = extendTrail(freshTrail, failure, 5)
+    const record = sent(parcelRecord('g.retry.1s', 'orders', { event, trail, due: 99 }))
+    expect(readRecord(record, parcels, 0)).toEqual({ event, trail })
+  })
+
+  it('keep the key of a record that has no order key', () => {
+    const { orderkey: _, ...extensions } = event.extensions
+    const parcel = { event: { ...event, extensions }, trail: freshTrail, due: 0 }
+    const record = sent(parcelRecord('g.retry.1s', 'orders', parcel, Buffer.from('theirs')))
+    expect(keyOf(record)?.toString()).toBe('theirs')
+  })
+
+  it("show someone else's header that looks like ours, and believe only our own topics", () => {
+    const { headers, ...rest } = eventRecord('orders', event)
+    headers.set(Buffer.from('reprieve-trail'), Buffer.from('{"spent":9,"generation":0,"records":[]}'))
+    const record = sent({ ...rest, headers })
+    expect(readRecord(record, place, 0)).toMatchObject({
+      event: { headers: { 'reprieve-trail': expect.any(String) } },
+      trail: { spent: 0 },
+    })
+    expect(readRecord(record, parcels, 0).trail.spent).toBe(9)
+  })
+
+  it('that can not be read at all are broken, with their bytes', () => {
+    const record = sent(eventRecord('orders', event))
+    const cut = { bytes: record.bytes.subarray(0, record.at + 20), at: record.at, end: record.at + 20 }
+    const { event: standIn, broken } = readRecord(cut, place, 12)
+    expect(broken).toMatch(/can't be read/)
+    expect(standIn).toMatchObject({ id: 'kafka:orders/2/12', type: 'orders' })
+    expect(standIn.data?.byteLength).toBe(cut.end - cut.at)
+  })
+})
