@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import type { Bench, OpenBench } from './bench.ts'
 import { type Race, runPlan } from './harness.ts'
-import { BATCH, BYTES, WINDOW } from './load.ts'
+import { BATCH, BYTES } from './load.ts'
 import { keep, type Report, reportOf, show } from './report.ts'
 
 const BENCHES: Readonly<Record<string, () => Promise<{ open: OpenBench }>>> = {
@@ -40,7 +40,7 @@ export const runBench = async (
       events: events ?? (short ? 300 : bench.events),
       bytes: BYTES,
       batch: BATCH,
-      window: WINDOW,
+      window: bench.window,
     }
     const plan = { rounds: rounds ?? (short ? 1 : 5), events: sizes.events, probes: bench.probes, say }
     const races = bench.races.filter((each) => each.name.includes(race)).map((each) => narrowed(each, only))

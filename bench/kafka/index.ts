@@ -33,6 +33,7 @@ export const open: OpenBench = async () => {
   }
   return {
     events: 60_000,
+    window: WINDOW,
     versions: { '@platformatic/kafka': await versionOf('@platformatic/kafka'), kafka: broker.version },
     races: [
       {

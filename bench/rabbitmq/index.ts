@@ -32,6 +32,7 @@ export const open: OpenBench = async () => {
   }
   return {
     events: 40_000,
+    window: WINDOW,
     versions: { amqplib: await versionOf('amqplib'), rabbitmq: broker.version },
     races: [
       {

@@ -58,9 +58,15 @@ export const reasonOf = (error: unknown): string => {
 }
 
 /** Its cause is the first innermost error: the client's tree of attempts fills a screen and says no more. */
-export const unavailable = (brokers: readonly string[], doing: string, error: unknown): ReprieveError =>
+export const unavailable = (
+  brokers: readonly string[],
+  doing: string,
+  error: unknown,
+  fix?: string,
+): ReprieveError =>
   error instanceof ReprieveError
     ? error
     : new ReprieveError('unavailable', `kafka at ${brokers.join(', ')}: ${doing}: ${reasonOf(error)}`, {
         cause: leavesOf(error)[0],
+        ...(fix !== undefined && { fix }),
       })

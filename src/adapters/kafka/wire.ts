@@ -37,6 +37,8 @@ const NOTHING = Buffer.alloc(0)
 const PRODUCE = 10_000
 const CONSUME = 30_000
 const REBALANCE = 20_000
+/** For the first answer of a broker, the client's own retries included. */
+const OPEN = 15_000
 
 export const openWire = async (client: Client, settings: Settings, tools: Tools): Promise<Wire> => {
   const common = {
@@ -51,10 +53,12 @@ export const openWire = async (client: Client, settings: Settings, tools: Tools)
   const admin = new client.Admin({ ...common, retries: 2, retryDelay: 200 })
   try {
     // With few retries: a wrong password must not loop for ever, which it would in a consumer.
-    await admin.metadata({ topics: [] })
+    await answered(admin.metadata({ topics: [] }), tools)
   } catch (error) {
-    await admin.close().catch(() => {})
-    throw unavailable(settings.brokers, 'could not connect', error)
+    // not awaited: a connection that is still being made would keep us for its whole time-out
+    admin.close().catch(() => {})
+    const fix = 'start Kafka, or mend hosts, ports and credentials in the transport URL'
+    throw unavailable(settings.brokers, 'could not connect', error, fix)
   }
   const clerk = new client.Admin({ ...common, retries: 2, retryDelay: 200 })
   // Fewer than two retries would mean endless ones to the client.
@@ -87,5 +91,18 @@ export const openWire = async (client: Client, settings: Settings, tools: Tools)
     close: async () => {
       await Promise.allSettled([producer.close(), clerk.close(), admin.close()])
     },
+  }
+}
+
+const answered = async (work: Promise<unknown>, { clock }: Tools): Promise<void> => {
+  const done = new AbortController()
+  const late = clock.sleep(OPEN, done.signal).then(() => {
+    if (!done.signal.aborted) throw new Error(`no answer within ${OPEN} ms`)
+  })
+  try {
+    await Promise.race([work, late])
+  } finally {
+    done.abort()
+    work.catch(() => {}) // it may still fail when nobody waits for it any more
   }
 }

@@ -10,8 +10,11 @@ import { freshTags } from './tags.ts'
 export interface Session {
   /** Arrived and not yet handed over. */
   readonly waiting: Message[]
-  /** Handed over and not yet settled, with their tags. */
-  readonly out: Map<Delivery, number>
+  /**
+   * Handed over and not yet settled, with their tags. Weak not for their sake: a Map that lives as long as this keeps
+   * each table it outgrew, and all it held, until a full collection.
+   */
+  readonly out: WeakMap<Delivery, number>
   /** Resolves with the reason when it is over. */
   readonly over: Promise<Error>
   ended(): boolean
@@ -68,7 +71,7 @@ export const beginSession = async (
 
   return {
     waiting,
-    out: new Map(),
+    out: new WeakMap(),
     over,
     ended: () => ended,
     acknowledge: (settled) => {
