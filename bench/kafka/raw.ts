@@ -7,14 +7,22 @@ const PARTITIONS = 3
 /** As many as ours commits at once: it goes for more when half of its window is settled. */
 const COMMIT = WINDOW / 2
 
-const openTopic = async (broker: string) => {
+/** `cloudEvents`: the record that ours writes, attributes in headers; else the data alone. */
+export interface Raw {
+  readonly name: string
+  readonly broker: string
+  readonly cloudEvents: boolean
+}
+
+const openTopic = async ({ broker, cloudEvents }: Raw) => {
   const common = { clientId: 'bench', bootstrapBrokers: [broker] }
   const topic = freshName()
   const admin = new Admin(common)
   await admin.createTopics({ topics: [topic], partitions: PARTITIONS, replicas: 1 })
   const producer = new Producer({ ...common, idempotent: true, retries: 3 })
   const publish = async (orders: readonly Order[]): Promise<void> => {
-    await producer.send({ messages: orders.map((order) => recordOf(topic, order)) })
+    const record = cloudEvents ? headed : bare
+    await producer.send({ messages: orders.map((order) => record(topic, order)) })
   }
   const close = async (): Promise<void> => {
     await producer.close()
@@ -31,8 +39,9 @@ const CONSTANT = ['ce_specversion', '1.0', 'ce_source', 'bench', 'content-type',
   (text) => Buffer.from(text),
 )
 
-/** The record that ours writes: a CloudEvent in binary mode. */
-const recordOf = (topic: string, order: Order) => ({
+const bare = (topic: string, order: Order) => ({ topic, value: Buffer.from(JSON.stringify(order)) })
+
+const headed = (topic: string, order: Order) => ({
   topic,
   value: Buffer.from(JSON.stringify(order)),
   headers: new Map([
@@ -45,10 +54,10 @@ const recordOf = (topic: string, order: Order) => ({
   ]),
 })
 
-export const rawPublishing = (broker: string): Contender => ({
-  name: 'raw',
+export const rawPublishing = (raw: Raw): Contender => ({
+  name: raw.name,
   prepare: async (events): Promise<Heat> => {
-    const { publish, close } = await openTopic(broker)
+    const { publish, close } = await openTopic(raw)
     const load = [...batches(events)]
     await publish(load[0]!)
     return {
@@ -65,10 +74,10 @@ export const rawPublishing = (broker: string): Contender => ({
   },
 })
 
-export const rawConsuming = (broker: string): Contender => ({
-  name: 'raw',
+export const rawConsuming = (raw: Raw): Contender => ({
+  name: raw.name,
   prepare: async (events): Promise<Heat> => {
-    const { common, topic, publish, close } = await openTopic(broker)
+    const { common, topic, publish, close } = await openTopic(raw)
     for (const orders of batches(events)) await publish(orders)
     const { handle, seen } = counter(events)
     const consumer = new Consumer({ ...common, groupId: topic, autocommit: false })
@@ -121,7 +130,7 @@ const consume = async (
       const touched = new Set<number>()
       for (const { partition, offset, id, type, value } of records.slice(from, from + COMMIT)) {
         if (offset < next[partition]!) continue
-        if (id === '' || type !== topic) throw new Error(`an event without an id, or of type '${type}'`)
+        if (type !== '' && (id === '' || type !== topic)) throw new Error(`event '${id}' of type '${type}'`)
         await handle(JSON.parse(value!.toString()))
         next[partition] = offset + 1n
         touched.add(partition)

@@ -30,6 +30,8 @@ export const open: OpenBench = async () => {
       },
     }
   }
+  const raw = { name: 'raw', url: broker.url, cloudEvents: true }
+  const dataOnly = { name: 'raw, no CloudEvents', url: broker.url, cloudEvents: false }
   return {
     events: 40_000,
     window: WINDOW,
@@ -38,18 +40,20 @@ export const open: OpenBench = async () => {
       {
         name: 'publish',
         contenders: [
-          rawPublishing(broker.url),
+          rawPublishing(raw),
           oursPublishing({ name: 'reprieve', aim: AIM, rules, ground }),
           oursPublishing({ name: 'reprieve, a call for each', rules, ground }, true),
+          rawPublishing(dataOnly),
         ],
       },
       {
         name: 'consume and ack',
         contenders: [
-          rawConsuming(broker.url),
+          rawConsuming(raw),
           oursConsuming({ name: 'reprieve', aim: AIM, rules, ground }),
           oursConsuming({ name: 'reprieve, ledger on SQLite', rules: withLedger, ground }),
           oursConsuming({ name: 'reprieve, no rule book', ground }),
+          rawConsuming(dataOnly),
         ],
       },
     ],

@@ -4,8 +4,15 @@ import { batches, counter, freshName, newId, type Order, WINDOW } from '../load.
 
 const EXCHANGE = 'reprieve-bench'
 
+/** `cloudEvents`: the message that ours writes, attributes in headers; else only what AMQP has properties for. */
+export interface Raw {
+  readonly name: string
+  readonly url: string
+  readonly cloudEvents: boolean
+}
+
 /** A quorum queue bound to a topic exchange, as ours: what differs is who speaks to it. */
-const openQueue = async (url: string) => {
+const openQueue = async ({ url, cloudEvents }: Raw) => {
   const connection = await connect(url, { noDelay: true })
   const queue = freshName()
   const channel = await connection.createConfirmChannel()
@@ -18,9 +25,7 @@ const openQueue = async (url: string) => {
         persistent: true,
         mandatory: true,
         contentType: 'application/json',
-        messageId: newId(),
-        type: 'order',
-        timestamp: Date.now(),
+        ...(cloudEvents ? headed(queue) : bare(queue)),
       })
     }
     await channel.waitForConfirms()
@@ -32,10 +37,29 @@ const openQueue = async (url: string) => {
   return { queue, publish, close }
 }
 
-export const rawPublishing = (url: string): Contender => ({
-  name: 'raw',
+const bare = (type: string) => ({ messageId: newId(), type, timestamp: Date.now() })
+
+const headed = (type: string) => {
+  const id = newId()
+  return {
+    messageId: id,
+    headers: {
+      'cloudEvents:specversion': '1.0',
+      'cloudEvents:id': id,
+      'cloudEvents:source': 'bench',
+      'cloudEvents:type': type,
+      'cloudEvents:time': new Date().toISOString(),
+    },
+  }
+}
+
+const typeOf = ({ properties: { headers, type } }: ConsumeMessage): unknown =>
+  headers?.['cloudEvents:type'] ?? type
+
+export const rawPublishing = (raw: Raw): Contender => ({
+  name: raw.name,
   prepare: async (events): Promise<Heat> => {
-    const { publish, close } = await openQueue(url)
+    const { publish, close } = await openQueue(raw)
     const load = [...batches(events)]
     await publish(load[0]!)
     return {
@@ -52,16 +76,16 @@ export const rawPublishing = (url: string): Contender => ({
   },
 })
 
-export const rawConsuming = (url: string): Contender => ({
-  name: 'raw',
+export const rawConsuming = (raw: Raw): Contender => ({
+  name: raw.name,
   prepare: async (events): Promise<Heat> => {
-    const { queue, publish, close } = await openQueue(url)
+    const { queue, publish, close } = await openQueue(raw)
     for (const orders of batches(events)) await publish(orders)
     const { handle, seen } = counter(events)
     let connection: ChannelModel | undefined
     return {
       run: async () => {
-        connection = await connect(url, { noDelay: true })
+        connection = await connect(raw.url, { noDelay: true })
         await consume(connection, queue, events, handle)
         return { events: seen() }
       },
@@ -88,6 +112,7 @@ const consume = async (
   let newest: ConsumeMessage | undefined
   await channel.consume(queue, async (message) => {
     if (!message) return last.reject(new Error('the queue was deleted'))
+    if (typeOf(message) !== queue) return last.reject(new Error('an event of another type'))
     await handle(JSON.parse(message.content.toString()))
     handled++
     newest = message
