@@ -159,9 +159,11 @@ describe('a session', () => {
 
   it('sweeps up what a killed run left behind', async () => {
     const roster = newRoster()
-    const gone = spawn('true')
+    const gone = spawn('sleep', ['60'])
     const owner = identify(gone.pid!)!
-    await new Promise((resolve) => gone.on('close', resolve))
+    const closed = new Promise((resolve) => gone.on('close', resolve))
+    gone.kill('SIGKILL')
+    await closed
     const dir = mkdtempSync(join(folder, 'orphan-'))
     const orphan = identify(launch(dir, 'sleep', ['60'], process.env))!
     const rest = { env: 'REPRIEVE_TEST_SLEEPER', version: '1', how: 'installed', since: '' } as const
