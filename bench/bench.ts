@@ -5,6 +5,8 @@ export interface Bench {
   readonly races: readonly Race[]
   readonly probes: readonly Probe[]
   readonly versions: Readonly<Record<string, string>>
+  /** Names the server, for other processes. */
+  readonly env: Readonly<Record<string, string>>
   /** How many events a heat has, unless the run says otherwise. */
   readonly events: number
   /** How many may be out and unsettled at once. */

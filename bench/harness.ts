@@ -1,6 +1,3 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
-
 /** What a heat saw through, and what it counted on the way. */
 export interface Tally {
   readonly events: number
@@ -24,9 +21,23 @@ export interface Contender {
 }
 
 /** The first contender is the raw loop; the others are measured by it, within the same round. */
-export interface Race {
+export interface Race<C = Contender> {
   readonly name: string
-  readonly contenders: readonly [Contender, ...Contender[]]
+  readonly contenders: readonly [C, ...C[]]
+}
+
+export interface Lap {
+  /** Events a second. */
+  readonly rate: number
+  /** Microseconds of processor time an event. */
+  readonly cpu: number
+  readonly tally: Tally
+}
+
+/** A contender, wherever it runs. */
+export interface Entrant extends Omit<Contender, 'prepare'> {
+  lap(events: number): Promise<Lap>
+  end(): Promise<void>
 }
 
 /** Counted once and not timed. */
@@ -37,7 +48,7 @@ export interface Probe {
 }
 
 export interface Plan {
-  readonly races: readonly Race[]
+  readonly races: readonly Race<Entrant>[]
   readonly probes: readonly Probe[]
   readonly events: number
   readonly rounds: number
@@ -73,23 +84,17 @@ export interface Result {
   readonly probes: readonly { readonly name: string; readonly counts: Readonly<Record<string, Count>> }[]
 }
 
-interface Lap {
-  readonly rate: number
-  /** Microseconds an event. */
-  readonly cpu: number
-  readonly tally: Tally
-}
-
 /**
  * Contenders take turns within each round, each round begins with the next of them, and only ratios within one
  * round are compared: what else the machine does then falls on all of them alike.
  */
 export const runPlan = async ({ races, probes, events, rounds, say }: Plan): Promise<Result> => {
-  const laps = new Map<Contender, Lap[]>()
+  const laps = new Map<Entrant, Lap[]>()
   for (let round = 0; round <= rounds; round++) {
     for (const { name, contenders } of races) {
       for (const contender of rotated(contenders, round)) {
-        const lap = await runHeat(contender, events)
+        const lap = await contender.lap(events)
+        hold(contender.name, lap.tally.counts ?? {}, contender.limits ?? {})
         const rate = Math.round(lap.rate).toLocaleString('en')
         say(`${round === 0 ? 'warm-up' : `round ${round}/${rounds}`}  ${name}  ${contender.name}  ${rate}/s`)
         if (round > 0) laps.set(contender, [...(laps.get(contender) ?? []), lap])
@@ -108,34 +113,22 @@ export const runPlan = async ({ races, probes, events, rounds, say }: Plan): Pro
   }
 }
 
-const runHeat = async (contender: Contender, events: number): Promise<Lap> => {
-  const heat = await contender.prepare(events)
+/** Fails where not every event was seen through, each once. */
+export const runHeat = async ({ name, prepare }: Contender, events: number): Promise<Lap> => {
+  const heat = await prepare(events)
   try {
-    sweep()
     const begun = performance.now()
     const before = process.cpuUsage()
     const tally = await heat.run()
     const took = performance.now() - begun
     const { user, system } = process.cpuUsage(before)
-    if (tally.events !== events) {
-      throw new Error(`${contender.name}: ${tally.events} events were counted, not ${events}`)
-    }
-    hold(contender.name, tally.counts ?? {}, contender.limits ?? {})
+    if (tally.events !== events)
+      throw new Error(`${name}: ${tally.events} events were counted, not ${events}`)
     return { rate: (events / took) * 1000, cpu: (user + system) / events, tally }
   } finally {
     await heat.close()
   }
 }
-
-/**
- * What one contender left behind must not be cleared away in the time of the next. Code is no garbage: else whoever
- * has more of it would be compiled anew in each of its heats, for having waited while the others took their turns.
- */
-const sweep: () => void = (() => {
-  setFlagsFromString('--no-flush-bytecode')
-  setFlagsFromString('--expose-gc')
-  return runInNewContext('gc')
-})()
 
 const hold = (
   name: string,
@@ -149,14 +142,14 @@ const hold = (
   }
 }
 
-const rotated = (contenders: Race['contenders'], by: number): readonly Contender[] => {
+const rotated = (contenders: Race<Entrant>['contenders'], by: number): readonly Entrant[] => {
   const start = by % contenders.length
   return [...contenders.slice(start), ...contenders.slice(0, start)]
 }
 
 const standingsOf = (
-  contenders: Race['contenders'],
-  laps: ReadonlyMap<Contender, readonly Lap[]>,
+  contenders: Race<Entrant>['contenders'],
+  laps: ReadonlyMap<Entrant, readonly Lap[]>,
 ): Standing[] =>
   contenders.map((contender, index) => {
     const own = laps.get(contender)!

@@ -1,14 +1,10 @@
 import { parseArgs } from 'node:util'
-import type { Bench, OpenBench } from './bench.ts'
-import { type Race, runPlan } from './harness.ts'
+import type { Bench } from './bench.ts'
+import { BENCHES } from './benches.ts'
+import { apart, here } from './entrants.ts'
+import { type Contender, type Entrant, type Race, runPlan } from './harness.ts'
 import { BATCH, BYTES } from './load.ts'
 import { keep, type Report, reportOf, show } from './report.ts'
-
-const BENCHES: Readonly<Record<string, () => Promise<{ open: OpenBench }>>> = {
-  embedded: () => import('./embedded/index.ts'),
-  rabbitmq: () => import('./rabbitmq/index.ts'),
-  kafka: () => import('./kafka/index.ts'),
-}
 
 const USAGE = `Usage: npm run bench -- ${Object.keys(BENCHES).join('|')} [options]
 
@@ -35,27 +31,36 @@ export const runBench = async (
 ): Promise<Report> => {
   const { open } = await BENCHES[name]!()
   const bench: Bench = await open()
+  const entrants: Entrant[] = []
+  const enter = (contender: Contender, race: string): Entrant => {
+    const entrant = short ? here(contender) : apart(contender, { bench: name, race, env: bench.env })
+    entrants.push(entrant)
+    return entrant
+  }
   try {
-    const sizes = {
-      events: events ?? (short ? 300 : bench.events),
-      bytes: BYTES,
-      batch: BATCH,
-      window: bench.window,
-    }
-    const plan = { rounds: rounds ?? (short ? 1 : 5), events: sizes.events, probes: bench.probes, say }
-    const races = bench.races.filter((each) => each.name.includes(race)).map((each) => narrowed(each, only))
-    const result = await runPlan({ ...plan, races })
+    const { window, probes } = bench
+    const sizes = { events: events ?? (short ? 300 : bench.events), bytes: BYTES, batch: BATCH, window }
+    const measured = rounds ?? (short ? 1 : 5)
+    const races = bench.races
+      .filter((each) => each.name.includes(race))
+      .map((each) => narrowed(each, only, enter))
+    const result = await runPlan({ races, probes, events: sizes.events, rounds: measured, say })
     const versions = { node: process.versions.node, ...bench.versions }
-    return reportOf(name, { rounds: plan.rounds, sizes, versions }, result)
+    return reportOf(name, { rounds: measured, sizes, versions }, result)
   } finally {
+    await Promise.all(entrants.map((entrant) => entrant.end()))
     await bench.close()
   }
 }
 
-const narrowed = ({ name, contenders: [raw, ...ours] }: Race, only: string): Race => ({
-  name,
-  contenders: [raw, ...ours.filter((each) => only === '' || each.name === only)],
-})
+const narrowed = (
+  { name, contenders: [raw, ...others] }: Race,
+  only: string,
+  enter: (contender: Contender, race: string) => Entrant,
+): Race<Entrant> => {
+  const chosen = others.filter((each) => only === '' || each.name === only)
+  return { name, contenders: [enter(raw, name), ...chosen.map((each) => enter(each, name))] }
+}
 
 class UsageError extends Error {}
 

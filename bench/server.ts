@@ -4,6 +4,8 @@ import { openSession } from '../test/services/session.ts'
 export interface Broker {
   readonly url: string
   readonly version: string
+  /** Names it, for other processes. */
+  readonly env: Readonly<Record<string, string>>
   close(): Promise<void>
 }
 
@@ -24,5 +26,6 @@ export const openBroker = async (name: 'rabbitmq' | 'kafka'): Promise<Broker> =>
     process.off('SIGINT', stop).off('SIGTERM', stop)
     await session.close()
   }
-  return { url: outcome.url, version: outcome.version, close }
+  const { url, version, env } = outcome
+  return { url, version, env: { [env]: url }, close }
 }

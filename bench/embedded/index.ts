@@ -30,6 +30,7 @@ const limits = { [`commits per ${BATCH} events`]: 1 }
 export const open: OpenBench = async () => ({
   events: 50_000,
   window: 2 * BATCH,
+  env: {},
   versions: { sqlite: process.versions.sqlite ?? '?' },
   races: [
     {

@@ -36,6 +36,7 @@ export const open: OpenBench = async () => {
   return {
     events: 60_000,
     window: WINDOW,
+    env: broker.env,
     versions: { '@platformatic/kafka': await versionOf('@platformatic/kafka'), kafka: broker.version },
     races: [
       {

@@ -35,6 +35,7 @@ export const open: OpenBench = async () => {
   return {
     events: 40_000,
     window: WINDOW,
+    env: broker.env,
     versions: { amqplib: await versionOf('amqplib'), rabbitmq: broker.version },
     races: [
       {

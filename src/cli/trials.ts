@@ -28,7 +28,9 @@ export const registerTrials = (program: Command): void => {
 const trials = async (flags: TrialFlags, url: string): Promise<Ended> => {
   const { realWorld, runTrials } = await import('../testing/trials/index.ts')
   const tools: Tools = { clock: systemClock, dice: systemDice(), journal: () => {} }
-  const results = await runTrials(realWorld(openUrl, url, tools), {
+  // without a name each `memory:` is a world of its own, and trials open the same one several times
+  const world = url === 'memory:' ? `memory:${tools.dice.uuid()}` : url
+  const results = await runTrials(realWorld(openUrl, world, tools), {
     ...(flags.only !== undefined && { only: flags.only }),
     ...(!flags.json && { onResult: (result) => say(lineOf(result)) }),
   })

@@ -21,15 +21,15 @@ export interface Work {
 }
 
 export const createLanes = (width: number): Lanes => {
-  const fast: Work[] = []
-  const calm: Work[] = []
+  const fast = createQueue()
+  const calm = createQueue()
   /** What waits behind the running work of a lane. */
   const behind = new Map<string, Work[]>()
   const waiters: (() => void)[] = []
   let running = 0
   let slots = width
 
-  const next = (): Work | undefined => fast.shift() ?? calm.shift()
+  const next = (): Work | undefined => fast.take() ?? calm.take()
 
   const fill = (): void => {
     while (slots > 0) {
@@ -76,11 +76,36 @@ export const createLanes = (width: number): Lanes => {
     idle: () => (running === 0 ? Promise.resolve() : new Promise((resolve) => waiters.push(resolve))),
     clear: () => {
       const waiting = [
-        ...fast.splice(0),
-        ...calm.splice(0),
+        ...fast.clear(),
+        ...calm.clear(),
         ...[...behind.values()].flatMap((queue) => queue.splice(0)),
       ]
       return waiting
     },
   }
 }
+
+/** First in, first out; what is taken is let go of at once, and the list only when it is through. */
+const createQueue = () => {
+  let works: (Work | undefined)[] = []
+  let head = 0
+  const clear = (): readonly Work[] => {
+    const waiting = works.slice(head) as Work[]
+    works = []
+    head = 0
+    return waiting
+  }
+  return {
+    push: (work: Work): void => void works.push(work),
+    take: (): Work | undefined => {
+      const work = works[head]
+      if (!work) return undefined
+      works[head++] = undefined
+      if (head === works.length || head === LONGEST_TAIL) works = [...clear()]
+      return work
+    },
+    clear,
+  }
+}
+
+const LONGEST_TAIL = 10_000

@@ -1,10 +1,10 @@
 import type { About, Journal } from '../contracts/journal.ts'
 import type { Tools } from '../contracts/tools.ts'
-import type { Delivery, Subscription } from '../contracts/transport.ts'
+import type { Delivery, Settled, Subscription } from '../contracts/transport.ts'
 import type { Failure } from '../core/failure.ts'
 import { fingerprint } from '../core/fingerprint.ts'
 import { type Receipt, writeLetter } from '../core/letter.ts'
-import { type Route, route } from '../core/route.ts'
+import { route } from '../core/route.ts'
 import { decide, type Verdict } from '../core/verdict.ts'
 import type { Rules } from '../rules/index.ts'
 import { about } from './about.ts'
@@ -48,19 +48,19 @@ export const createWalk = (options: WalkOptions) => {
     const fact = about(subscription.service, subscription.topic, parcel.event)
     const pattern = plan.handlerOf(subscription, parcel.event.type) ?? fallback(delivery, subscription)
     const registered = pattern === undefined ? undefined : handlers.get(pattern)
-    const settle = async (step: Step): Promise<boolean> => {
-      const settled = await door.settler.settle(step)
+    const isDone = (settled: Settled): boolean => {
       if (settled !== 'done') journal({ at: clock.now(), is: 'lost', ...fact })
       return settled === 'done'
     }
+    const { settle } = door.settler
     if (!registered) {
       journal({ at: clock.now(), is: 'skipped', ...fact })
-      return void (await settle({ do: 'ack', delivery }))
+      return void isDone(await settle({ do: 'ack', delivery }))
     }
     const rules = plan.rulesOf(subscription.topic, parcel.event.type)
     if (claim && claim.is !== 'fresh') {
       const step = afterClaim(delivery, rules, door, clock.now())
-      if (await settle(step)) journal({ at: clock.now(), is: nameOf(claim.is), ...fact })
+      if (isDone(await settle(step))) journal({ at: clock.now(), is: nameOf(claim.is), ...fact })
       return
     }
 
@@ -79,13 +79,14 @@ export const createWalk = (options: WalkOptions) => {
     const held = claim?.held
     if (outcome.is === 'failed' && abandon.aborted) {
       // it was cut short by us: as if it had never begun
-      return void (await settle({ do: 'give back', delivery, ...(held && { held }) }))
+      return void isDone(await settle({ do: 'give back', delivery, ...(held && { held }) }))
     }
     const now = clock.now()
     const number = parcel.trail.spent + 1
     const verdict = decide(rules, parcel.trail, outcome, now, dice.next)
-    const way = route(verdict, parcel, { later: door.later, ...ways(rules) }, now)
-    const step = { ...stepFor(way, delivery, rules, door, now), ...(held && { held }) }
+    const step = held
+      ? { ...stepFor(verdict, delivery, rules, door, now), held }
+      : stepFor(verdict, delivery, rules, door, now)
     if (outcome.is === 'failed' || outcome.is === 'refused') {
       journal({
         at: now,
@@ -96,7 +97,7 @@ export const createWalk = (options: WalkOptions) => {
         ...fact,
       })
     }
-    if (await settle(step)) tell(journal, verdict, step, fact, { at: now, number, took: now - began })
+    if (isDone(await settle(step))) tell(journal, verdict, step, fact, { at: now, number, took: now - began })
   }
 }
 
@@ -106,11 +107,6 @@ const fallback = (delivery: Delivery, subscription: Subscription): string | unde
 
 const nameOf = (is: 'busy' | 'done' | 'stale' | 'conflict') =>
   is === 'done' || is === 'conflict' ? 'duplicate' : is
-
-const ways = ({ deadLetter }: Rules) => ({
-  deadLetter: deadLetter.destination,
-  quarantine: deadLetter.quarantine,
-})
 
 const conflict: Failure = {
   category: 'permanent',
@@ -124,13 +120,7 @@ const conflict: Failure = {
 const afterClaim = (delivery: Delivery, rules: Rules, door: Door, now: number): Step => {
   const { parcel, claim } = delivery
   if (claim?.is === 'busy') {
-    const way = route(
-      { do: 'hold', due: claim.until, because: 'busy' },
-      parcel,
-      { later: door.later, ...ways(rules) },
-      now,
-    )
-    return stepFor(way, delivery, rules, door, now)
+    return stepFor({ do: 'hold', due: claim.until, because: 'busy' }, delivery, rules, door, now)
   }
   if (claim?.is === 'conflict') {
     const verdict = decide(
@@ -140,21 +130,18 @@ const afterClaim = (delivery: Delivery, rules: Rules, door: Door, now: number): 
       now,
       () => 0,
     )
-    return stepFor(
-      route(verdict, parcel, { later: door.later, ...ways(rules) }, now),
-      delivery,
-      rules,
-      door,
-      now,
-    )
+    return stepFor(verdict, delivery, rules, door, now)
   }
-  return { do: 'ack', delivery, ...(claim?.is === 'done' && receiptFor(delivery, 'already done', now)) }
+  return claim?.is === 'done' ? ackOf(delivery, 'already done', now) : { do: 'ack', delivery }
 }
 
-const stepFor = (way: Route, delivery: Delivery, rules: Rules, door: Door, now: number): Step => {
+const stepFor = (verdict: Verdict, delivery: Delivery, rules: Rules, door: Door, now: number): Step => {
+  const { destination, quarantine } = rules.deadLetter
+  const ways = { later: door.later, deadLetter: destination, quarantine }
+  const way = route(verdict, delivery.parcel, ways, now)
   switch (way.do) {
     case 'ack':
-      return { do: 'ack', delivery, ...receiptFor(delivery, 'done', now) }
+      return ackOf(delivery, 'done', now)
     case 'later':
     case 'companion':
       return { do: way.do, delivery, parcel: way.parcel }
@@ -180,11 +167,11 @@ const stepFor = (way: Route, delivery: Delivery, rules: Rules, door: Door, now: 
 }
 
 /** The office that replayed the event waits to hear how it ended; a death it hears of by the new letter. */
-const receiptFor = ({ parcel }: Delivery, outcome: Receipt['outcome'], at: number): { receipt?: Receipt } => {
-  const { replay, spent } = parcel.trail
-  return replay
-    ? { receipt: { letter: replay.letter, to: replay.receiptTo, outcome, at, attempts: spent + 1 } }
-    : {}
+const ackOf = (delivery: Delivery, outcome: Receipt['outcome'], at: number): Step => {
+  const { replay, spent } = delivery.parcel.trail
+  if (!replay) return { do: 'ack', delivery }
+  const receipt = { letter: replay.letter, to: replay.receiptTo, outcome, at, attempts: spent + 1 }
+  return { do: 'ack', delivery, receipt }
 }
 
 const tell = (

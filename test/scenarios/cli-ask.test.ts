@@ -32,6 +32,8 @@ describe('reprieve trials', () => {
     expect(few.stdout).toMatch(/\n[1-9]\d* passed, 0 failed, \d+ skipped\n$/)
     expect(existsSync(join(cwd, 'trial.db'))).toBe(true)
 
+    const shared = await cli(['trials', 'memory:', '--only', 'another process'], { cwd })
+    expect(shared.stdout).toMatch(/\n[1-9]\d* passed, 0 failed, 0 skipped\n$/)
     const json = await cli(['trials', 'memory:', '--only', 'no such trial', '--json'], { cwd })
     expect(json.code).toBe(1)
     expect(JSON.parse(json.stdout)).toMatchObject({ passed: 0, failed: 0, results: [] })

@@ -1,0 +1,7 @@
+import type { OpenBench } from './bench.ts'
+
+export const BENCHES: Readonly<Record<string, () => Promise<{ open: OpenBench }>>> = {
+  embedded: () => import('./embedded/index.ts'),
+  rabbitmq: () => import('./rabbitmq/index.ts'),
+  kafka: () => import('./kafka/index.ts'),
+}
