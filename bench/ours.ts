@@ -9,6 +9,8 @@ import { BATCH, batches, counter, eventOf, freshName, type Order } from './load.
 export interface Ground {
   readonly transport: string
   readonly store?: string
+  /** Where nobody else can be in the way; else names that nobody else uses are made up. */
+  readonly names?: { readonly service: string; readonly type: string }
   /** So far. */
   counts?(app: Reprieve): Readonly<Record<string, number>>
   close(names: Names): Promise<void>
@@ -57,9 +59,9 @@ const QUIET = new Set<Fact['is']>(['started', 'drained', 'published', 'notice'])
 
 /** A subscription must be there before anything can be published to it: started once, then drained. */
 export const openSubscribed = async (ours: Ours) => {
-  const service = freshName()
-  const type = `${service}.order`
   const ground = await ours.ground()
+  const fresh = freshName()
+  const { service, type } = ground.names ?? { service: fresh, type: `${fresh}.order` }
   const options = { transport: ground.transport, ...(ground.store && { store: ground.store }) }
   const rules = bookOf(ours.rules, service)
   const first = await reprieve({ ...options, rules })

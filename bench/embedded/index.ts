@@ -5,7 +5,7 @@ import type { OpenBench } from '../bench.ts'
 import { BATCH } from '../load.ts'
 import { type Ground, oursConsuming, oursPublishing } from '../ours.ts'
 import { freshFile } from './file.ts'
-import { rawConsuming, rawPublishing } from './raw.ts'
+import { rawConsuming, rawPublishing, TYPE } from './raw.ts'
 
 const AIM = 0.7
 
@@ -15,6 +15,7 @@ const ground = async (): Promise<Ground> => {
   const opened = await openSqlite(url, { clock: systemClock, dice: systemDice(), journal: () => {} })
   return {
     transport: url,
+    names: { service: 'billing', type: TYPE },
     counts: () => ({ commits: countsOf(opened).commits }),
     close: async () => {
       await opened.transport.close()

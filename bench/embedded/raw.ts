@@ -21,6 +21,7 @@ CREATE INDEX queue_ready ON queue (run_at, id);
 CREATE TABLE seen (event TEXT PRIMARY KEY, at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 `
 const LEASE = 30_000
+export const TYPE = 'order.placed'
 
 export const openRaw = () => {
   const { path, clear } = freshFile()
@@ -44,7 +45,7 @@ const publisher = (database: DatabaseSync) => {
     database.exec('BEGIN IMMEDIATE')
     for (const order of orders) {
       const now = new Date()
-      insert.run(newId(), 'order', now.toISOString(), Buffer.from(JSON.stringify(order)), now.getTime())
+      insert.run(newId(), TYPE, now.toISOString(), Buffer.from(JSON.stringify(order)), now.getTime())
     }
     database.exec('COMMIT')
   }

@@ -1,21 +1,26 @@
 import type { Clock } from '../contracts/tools.ts'
 import { Timeout } from '../core/errors.ts'
 import type { Instant, Millis } from '../core/time.ts'
-import { type Bag, createBag } from './bag.ts'
+import { createBag } from './bag.ts'
 
 interface Watch {
   readonly at: Instant
-  readonly ring: () => void
+  readonly stop: AbortSignal | undefined
+  readonly ring: (stopped: boolean) => void
 }
 
 /** Many deadlines, one sleeper: a timer for each of thousands of attempts a second would cost more than they do. */
 export interface Deadlines {
-  /** Calls `ring` once the time is over, unless the answer is called before. */
-  watch(ms: Millis, ring: () => void): () => void
+  /**
+   * Calls `ring` once, when the time is over or the signal aborts, unless the answer is called before. A signal that
+   * has aborted already is not heard.
+   */
+  watch(ms: Millis, stop: AbortSignal | undefined, ring: (stopped: boolean) => void): () => void
 }
 
 export const createDeadlines = (clock: Clock): Deadlines => {
   const watches = createBag<Watch>()
+  const heard = new WeakSet<AbortSignal>()
   let sleeper: { readonly until: Instant; readonly wake: AbortController } | undefined
   let rising = false
 
@@ -26,7 +31,7 @@ export const createDeadlines = (clock: Clock): Deadlines => {
     if (wake.signal.aborted) return
     sleeper = undefined
     const now = clock.now()
-    for (const { at, ring } of watches.values()) if (at <= now) ring()
+    for (const { at, ring } of watches.values()) if (at <= now) ring(false)
     if (!sleeper) sleepUntilNext()
   }
 
@@ -44,14 +49,29 @@ export const createDeadlines = (clock: Clock): Deadlines => {
     if (!sleeper) sleepUntilNext()
   }
 
+  /**
+   * One listener on each signal, however many attempts hear of it: a listener that is removed still points at the
+   * next one, and so thousands a second would keep each other, and their events, from being collected.
+   */
+  const hear = (stop: AbortSignal): void => {
+    if (heard.has(stop)) return
+    heard.add(stop)
+    const stopAll = () => {
+      for (const watch of watches.values()) if (watch.stop === stop) watch.ring(true)
+    }
+    stop.addEventListener('abort', stopAll, { once: true })
+  }
+
   return {
-    watch: (ms, ring) => {
+    watch: (ms, stop, ring) => {
       const at = clock.now() + ms
+      if (stop) hear(stop)
       const leave = watches.add({
         at,
-        ring: () => {
+        stop,
+        ring: (stopped) => {
           leave()
-          ring()
+          ring(stopped)
         },
       })
       if (!sleeper) {
@@ -95,20 +115,13 @@ export const within = <T>(
   const running = fn(signal)
   if (!isPromise(running)) return running
   return new Promise<T>((resolve, reject) => {
-    const end = (reason: Error) => {
-      over = reason
-      controller?.abort(reason)
+    const end = (stopped: boolean) => {
+      over = stopped ? reasonOf(outer, what) : new Timeout(`${what} took longer than ${ms} ms`)
       release()
-      reject(reason)
+      controller?.abort(over)
+      reject(over)
     }
-    const abort = () =>
-      end(outer?.reason instanceof Error ? outer.reason : new Timeout(`${what} was stopped`))
-    const unwatch = deadlines.watch(ms, () => end(new Timeout(`${what} took longer than ${ms} ms`)))
-    const unhear = outer && onAbort(outer, abort)
-    const release = () => {
-      unwatch()
-      unhear?.()
-    }
+    const release = deadlines.watch(ms, outer, end)
     running.then(
       (value) => {
         release()
@@ -119,26 +132,12 @@ export const within = <T>(
         reject(error)
       },
     )
-    if (outer?.aborted) abort()
+    if (outer?.aborted) end(true)
   })
 }
 
-const heard = new WeakMap<AbortSignal, Bag<() => void>>()
-
-/**
- * One listener on each signal, however many attempts hear of it: a listener that is removed still points at the next
- * one, and so thousands a second would keep each other, and their events, from being collected.
- */
-const onAbort = (signal: AbortSignal, act: () => void): (() => void) => {
-  let acts = heard.get(signal)
-  if (!acts) {
-    const all = createBag<() => void>()
-    signal.addEventListener('abort', () => all.values().forEach((each) => void each()), { once: true })
-    heard.set(signal, all)
-    acts = all
-  }
-  return acts.add(act)
-}
+const reasonOf = (outer: AbortSignal | undefined, what: string): Error =>
+  outer?.reason instanceof Error ? outer.reason : new Timeout(`${what} was stopped`)
 
 const isPromise = <T>(value: Promise<T> | T): value is Promise<T> =>
   typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
