@@ -5,9 +5,18 @@ import { CATEGORIES, type Failure } from '../src/core/failure.ts'
 /** What property tests draw from. */
 
 const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 })
-const name = fc.stringMatching(/^[a-z0-9]{1,20}$/).filter((each) => !RESERVED.has(each))
+const name = fc
+  .oneof(
+    { weight: 9, arbitrary: fc.stringMatching(/^[a-z0-9]{1,20}$/) },
+    { weight: 1, arbitrary: fc.constant('constructor') },
+  )
+  .filter((each) => !RESERVED.has(each))
 const headerName = fc
-  .stringMatching(/^[a-zA-Z][a-zA-Z-]{0,15}$/)
+  .oneof(
+    { weight: 9, arbitrary: fc.stringMatching(/^[a-zA-Z][a-zA-Z-]{0,15}$/) },
+    // What every object seems to have already.
+    { weight: 1, arbitrary: fc.constantFrom('constructor', 'toString', 'hasOwnProperty', 'valueOf') },
+  )
   .filter((each) => !/^(ce_|cloudEvents)/.test(each))
 
 const RESERVED = new Set([

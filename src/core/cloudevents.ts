@@ -196,7 +196,10 @@ const isText = (value: unknown): value is string => typeof value === 'string' &&
 export const toJson = (event: Event): Record<string, unknown> => {
   const { headers: _, extensions, data, ...attributes } = event
   const json: Record<string, unknown> = { specversion: '1.0', ...attributes }
-  for (const name in extensions) if (!(name in json) && name !== 'data') json[name] = extensions[name]
+  for (const name in extensions) {
+    // Own names only: an extension may be called `constructor`.
+    if (!Object.hasOwn(json, name) && name !== 'data') json[name] = extensions[name]
+  }
   if (data === null) return json
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength)
   if (isJsonType(event.datacontenttype)) {

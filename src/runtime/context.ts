@@ -1,6 +1,7 @@
 import type { Journal } from '../contracts/journal.ts'
 import type { Delivery } from '../contracts/transport.ts'
 import type { Instant } from '../core/time.ts'
+import type { Trail } from '../core/trail.ts'
 import type { Rules } from '../rules/index.ts'
 import { about } from './about.ts'
 import { type Deadlines, within } from './deadline.ts'
@@ -22,43 +23,43 @@ export interface AtHand {
 }
 
 /**
- * The signal is made when it is looked at. The getter stands here, once: one in each context would give each a shape
- * of its own, which the engine keeps, and with it the event, until its next full collection.
+ * What a handler is given beside the event. The signal is made when it is looked at. Its getter stands in a class, once:
+ * one in each context would give each a shape of its own, which the engine keeps, and with it the event, until its next
+ * full collection.
  */
-class Stoppable {
+export const createContext = (around: Surroundings, at: AtHand, signal: () => AbortSignal): Context =>
+  new Attempting(around, at, signal)
+
+class Attempting implements Context {
+  readonly attempt: number
+  readonly trail: Trail
+  readonly idempotencyKey: string
+  readonly log: Context['log']
+  readonly call: Context['call']
+  readonly publish: Context['publish']
   readonly #signal: () => AbortSignal
 
-  constructor(signal: () => AbortSignal) {
+  constructor(around: Surroundings, { delivery, rules, topic }: AtHand, signal: () => AbortSignal) {
+    const { event, trail } = delivery.parcel
+    this.attempt = trail.spent + 1
+    this.trail = trail
+    this.idempotencyKey = event.headers['x-idempotency-key'] ?? event.id
+    this.log = (text, fields = {}) =>
+      around.journal({ at: around.now(), is: 'log', text, fields, ...about(rules.service, topic, event) })
+    this.call = async (dependency, fn) =>
+      within(around.deadlines, around.timeoutOf(dependency), `the call to ${dependency}`, signal(), (own) =>
+        fn(own()),
+      )
+    this.publish = (type, data, options = {}) =>
+      around.publish(type, data, {
+        source: rules.service,
+        correlationId: event.extensions.correlationid ?? event.id,
+        ...options,
+      })
     this.#signal = signal
   }
 
   get signal(): AbortSignal {
     return this.#signal()
   }
-}
-
-/** What a handler is given beside the event. */
-export const createContext = (
-  around: Surroundings,
-  { delivery, rules, topic }: AtHand,
-  signal: () => AbortSignal,
-): Context => {
-  const { event, trail } = delivery.parcel
-  return Object.assign(new Stoppable(signal), {
-    attempt: trail.spent + 1,
-    trail,
-    idempotencyKey: event.headers['x-idempotency-key'] ?? event.id,
-    log: (text, fields = {}) =>
-      around.journal({ at: around.now(), is: 'log', text, fields, ...about(rules.service, topic, event) }),
-    call: async (dependency, fn) =>
-      within(around.deadlines, around.timeoutOf(dependency), `the call to ${dependency}`, signal(), (own) =>
-        fn(own()),
-      ),
-    publish: (type, data, publishOptions = {}) =>
-      around.publish(type, data, {
-        source: rules.service,
-        correlationId: event.extensions.correlationid ?? event.id,
-        ...publishOptions,
-      }),
-  } satisfies Omit<Context, 'signal'>)
 }

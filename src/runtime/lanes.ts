@@ -18,6 +18,8 @@ export interface Work {
    * lane waits for it still.
    */
   run(handled: () => void): Promise<void>
+  /** After it ended, before what it kept waiting begins. */
+  ended?(): void
 }
 
 export const createLanes = (width: number): Lanes => {
@@ -51,6 +53,7 @@ export const createLanes = (width: number): Lanes => {
       fill()
     }
     await work.run(free)
+    work.ended?.()
     running--
     if (work.lane !== undefined) {
       const follower = behind.get(work.lane)?.shift()

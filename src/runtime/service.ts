@@ -98,10 +98,8 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
       lanes.add({
         lane: door.subscription.order === 'key' ? orderkey : undefined,
         fast: priority === 'high' || priority === 'critical',
-        run: async (handled) => {
-          await walk(delivery, door, handled)
-          leave(door, leaving[i]!)
-        },
+        run: (handled) => walk(delivery, door, handled),
+        ended: () => leave(door, leaving[i]!),
       })
     })
   }
