@@ -1,14 +1,13 @@
 import type { Command } from 'commander'
-import { loadBook } from '../book.ts'
-import { explain, explainText, rulesFor } from '../rules/index.ts'
-import { action, type Ended } from './action.ts'
-import { bookFile, type Common } from './options.ts'
-import { inertLines } from './print/inert.ts'
-import { calmOnStderr } from './print/paint.ts'
-import { remark, say, sayJson } from './print/say.ts'
+import { loadBook } from '../../book.ts'
+import { explain, explainText, rulesFor } from '../../rules/index.ts'
+import { action, type Ended } from '../action.ts'
+import { bookFile, type Common } from '../options.ts'
+import { inertLines } from '../print/inert.ts'
+import { calmOnStderr } from '../print/paint.ts'
+import { remark, say, sayJson } from '../print/say.ts'
 
-export const registerRules = (program: Command): void => {
-  const rules = program.command('rules').description('the rule book: explain')
+export const registerExplain = (rules: Command): void => {
   rules
     .command('explain')
     .description('what holds for one service and one event, and where that is written')
