@@ -6,7 +6,7 @@ import type { Failure } from '../core/failure.ts'
 import type { Instant } from '../core/time.ts'
 import type { Outcome } from '../core/verdict.ts'
 import type { Rules } from '../rules/index.ts'
-import { type Deadlines, within } from './deadline.ts'
+import { type Deadlines, runWithin } from './deadline.ts'
 import { answerOf, type Context, type Handled, isLater, type Reply, type Schema } from './handler.ts'
 
 /** A handler with the schema of its events' data, as it was registered. */
@@ -26,27 +26,38 @@ export interface AttemptOptions {
   readonly context: (signal: () => AbortSignal) => Context
 }
 
-/** Decodes, validates and runs the handler under its deadline. Answers with an outcome; it never throws. */
-export const attempt = async (options: AttemptOptions): Promise<Outcome> => {
+/** Decodes, validates and runs the handler under its deadline. Answers with an outcome, once; it never throws. */
+export const attempt = (options: AttemptOptions, answer: (outcome: Outcome) => void): void => {
   const { delivery, registered, rules, deadlines, stop, context } = options
   if (delivery.broken !== undefined)
-    return { is: 'refused', reason: 'undecodable', failure: broken(delivery.broken) }
+    return void answer({ is: 'refused', reason: 'undecodable', failure: broken(delivery.broken) })
   const { event } = delivery.parcel
-  if (isExpired(event, options.now)) return { is: 'refused', reason: 'expired', failure: expired(event) }
-  try {
-    const reply = await within(deadlines, rules.timeout, `handler ${registered.pattern}`, stop, (signal) => {
+  if (isExpired(event, options.now))
+    return void answer({ is: 'refused', reason: 'expired', failure: expired(event) })
+  const { pattern, schema, handle } = registered
+  runWithin(
+    deadlines,
+    rules.timeout,
+    `handler ${pattern}`,
+    stop,
+    (signal) => {
       const value = decodeData(event)
       const ctx = context(signal)
-      if (!registered.schema) return registered.handle({ ...event, data: value }, ctx)
-      return validated(registered.schema, value, (data) => registered.handle({ ...event, data }, ctx))
-    })
-    const answer = answerOf(reply)
-    if (!answer) return { is: 'done' }
-    if (isLater(answer)) return { is: 'put off', delay: answer.delay, because: answer.because }
-    return { is: 'refused', reason: 'refused', failure: refused(answer.because) }
-  } catch (error) {
-    return { is: 'failed', failure: classify(error, rules.overrides, options.now()) }
-  }
+      if (!schema) return handle({ ...event, data: value }, ctx)
+      return validated(schema, value, (data) => handle({ ...event, data }, ctx))
+    },
+    (reply) => answer(outcomeOf(reply)),
+    (error) => answer({ is: 'failed', failure: classify(error, rules.overrides, options.now()) }),
+  )
+}
+
+const DONE: Outcome = { is: 'done' }
+
+const outcomeOf = (reply: Reply): Outcome => {
+  const said = answerOf(reply)
+  if (!said) return DONE
+  if (isLater(said)) return { is: 'put off', delay: said.delay, because: said.because }
+  return { is: 'refused', reason: 'refused', failure: refused(said.because) }
 }
 
 const validated = async (

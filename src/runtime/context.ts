@@ -23,9 +23,9 @@ export interface AtHand {
 }
 
 /**
- * What a handler is given beside the event. The signal is made when it is looked at. Its getter stands in a class, once:
- * one in each context would give each a shape of its own, which the engine keeps, and with it the event, until its next
- * full collection.
+ * What a handler is given beside the event. The signal is made when it is looked at, and so are the functions, which may
+ * be taken out of the context like any other value. Their getters stand in a class, once: functions of its own would
+ * give each context a shape of its own, which the engine keeps, and with it the event, until its next full collection.
  */
 export const createContext = (around: Surroundings, at: AtHand, signal: () => AbortSignal): Context =>
   new Attempting(around, at, signal)
@@ -34,32 +34,50 @@ class Attempting implements Context {
   readonly attempt: number
   readonly trail: Trail
   readonly idempotencyKey: string
-  readonly log: Context['log']
-  readonly call: Context['call']
-  readonly publish: Context['publish']
+  readonly #around: Surroundings
+  readonly #at: AtHand
   readonly #signal: () => AbortSignal
 
-  constructor(around: Surroundings, { delivery, rules, topic }: AtHand, signal: () => AbortSignal) {
-    const { event, trail } = delivery.parcel
+  constructor(around: Surroundings, at: AtHand, signal: () => AbortSignal) {
+    const { event, trail } = at.delivery.parcel
     this.attempt = trail.spent + 1
     this.trail = trail
     this.idempotencyKey = event.headers['x-idempotency-key'] ?? event.id
-    this.log = (text, fields = {}) =>
-      around.journal({ at: around.now(), is: 'log', text, fields, ...about(rules.service, topic, event) })
-    this.call = async (dependency, fn) =>
-      within(around.deadlines, around.timeoutOf(dependency), `the call to ${dependency}`, signal(), (own) =>
-        fn(own()),
-      )
-    this.publish = (type, data, options = {}) =>
-      around.publish(type, data, {
-        source: rules.service,
-        correlationId: event.extensions.correlationid ?? event.id,
-        ...options,
-      })
+    this.#around = around
+    this.#at = at
     this.#signal = signal
   }
 
   get signal(): AbortSignal {
     return this.#signal()
+  }
+
+  get log(): Context['log'] {
+    const { journal, now } = this.#around
+    const { delivery, rules, topic } = this.#at
+    return (text, fields = {}) =>
+      journal({
+        at: now(),
+        is: 'log',
+        text,
+        fields,
+        ...about(rules.service, topic, delivery.parcel.event),
+      })
+  }
+
+  get call(): Context['call'] {
+    const { deadlines, timeoutOf } = this.#around
+    return async (dependency, fn) =>
+      within(deadlines, timeoutOf(dependency), `the call to ${dependency}`, this.signal, (own) => fn(own()))
+  }
+
+  get publish(): Context['publish'] {
+    const { event } = this.#at.delivery.parcel
+    return (type, data, options = {}) =>
+      this.#around.publish(type, data, {
+        source: this.#at.rules.service,
+        correlationId: event.extensions.correlationid ?? event.id,
+        ...options,
+      })
   }
 }

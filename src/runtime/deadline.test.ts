@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { Timeout } from '../core/errors.ts'
 import { virtualClock } from '../testing/clock.ts'
-import { createDeadlines, within } from './deadline.ts'
+import { createDeadlines, runWithin, within } from './deadline.ts'
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
@@ -87,12 +87,24 @@ describe('deadlines', () => {
     expect(clock.sleepers).toBe(0)
   })
 
-  it('give back at once what is answered or thrown at once', () => {
+  it('answer at once for what answers or throws at once', () => {
     const { deadlines } = stage()
-    expect(within(deadlines, 100, 'the work', undefined, () => 'at once')).toBe('at once')
-    const failing = () => {
-      throw new Error('no')
-    }
-    expect(() => within(deadlines, 100, 'the work', undefined, failing)).toThrow('no')
+    const heard: unknown[] = []
+    const run = (fn: () => string) =>
+      runWithin(
+        deadlines,
+        100,
+        'the work',
+        undefined,
+        fn,
+        (value) => heard.push(value),
+        (error) => heard.push(error),
+      )
+    const no = new Error('no')
+    run(() => 'at once')
+    run(() => {
+      throw no
+    })
+    expect(heard).toEqual(['at once', no])
   })
 })

@@ -23,6 +23,7 @@ export const createDeadlines = (clock: Clock): Deadlines => {
   const heard = new WeakSet<AbortSignal>()
   let sleeper: { readonly until: Instant; readonly wake: AbortController } | undefined
   let rising = false
+  let resting = false
 
   const sleep = async (until: Instant): Promise<void> => {
     const wake = new AbortController()
@@ -47,6 +48,19 @@ export const createDeadlines = (clock: Clock): Deadlines => {
     await clock.sleep(0)
     rising = false
     if (!sleeper) sleepUntilNext()
+  }
+
+  /**
+   * An idle process must be able to end: no sleeper without a watch. But where one follows closely on another, as calls
+   * one after the other do, they share the sleeper, which costs more than they do.
+   */
+  const rest = async (): Promise<void> => {
+    resting = true
+    await clock.sleep(0)
+    resting = false
+    if (watches.size > 0 || !sleeper) return
+    sleeper.wake.abort()
+    sleeper = undefined
   }
 
   /**
@@ -82,28 +96,26 @@ export const createDeadlines = (clock: Clock): Deadlines => {
       }
       return () => {
         leave()
-        // an idle process must be able to end: no sleeper without a watch
-        if (watches.size === 0 && sleeper) {
-          sleeper.wake.abort()
-          sleeper = undefined
-        }
+        if (watches.size === 0 && sleeper && !resting) void rest()
       }
     },
   }
 }
 
 /**
- * Runs `fn` with a signal that aborts when the time is over or the outer signal does. Whoever ignores the signal
- * is left behind: the answer is the timeout, and what comes later changes nothing. What `fn` answers or throws at
- * once comes back at once.
+ * Runs `fn` with a signal that aborts when the time is over or the outer signal does, and calls `done` or `failed`
+ * once: at once where `fn` answers or throws at once. Whoever ignores the signal is left behind: it failed by the
+ * timeout, and what comes later changes nothing.
  */
-export const within = <T>(
+export const runWithin = <T>(
   deadlines: Deadlines,
   ms: Millis,
   what: string,
   outer: AbortSignal | undefined,
   fn: (signal: () => AbortSignal) => Promise<T> | T,
-): Promise<T> | T => {
+  done: (value: T) => void,
+  failed: (error: unknown) => void,
+): void => {
   // a signal is made only for those who look at it
   let controller: AbortController | undefined
   let over: Error | undefined
@@ -112,29 +124,43 @@ export const within = <T>(
     if (over) controller.abort(over)
     return controller.signal
   }
-  const running = fn(signal)
-  if (!isPromise(running)) return running
-  return new Promise<T>((resolve, reject) => {
-    const end = (stopped: boolean) => {
-      over = stopped ? reasonOf(outer, what) : new Timeout(`${what} took longer than ${ms} ms`)
+  let running: Promise<T> | T
+  try {
+    running = fn(signal)
+  } catch (error) {
+    return void failed(error)
+  }
+  if (!isPromise(running)) return void done(running)
+  const end = (stopped: boolean) => {
+    over = stopped ? reasonOf(outer, what) : new Timeout(`${what} took longer than ${ms} ms`)
+    release()
+    controller?.abort(over)
+    failed(over)
+  }
+  const release = deadlines.watch(ms, outer, end)
+  running.then(
+    (value) => {
+      if (over) return
       release()
-      controller?.abort(over)
-      reject(over)
-    }
-    const release = deadlines.watch(ms, outer, end)
-    running.then(
-      (value) => {
-        release()
-        resolve(value)
-      },
-      (error) => {
-        release()
-        reject(error)
-      },
-    )
-    if (outer?.aborted) end(true)
-  })
+      done(value)
+    },
+    (error) => {
+      if (over) return
+      release()
+      failed(error)
+    },
+  )
+  if (outer?.aborted) end(true)
 }
+
+/** The same as a promise. */
+export const within = <T>(
+  deadlines: Deadlines,
+  ms: Millis,
+  what: string,
+  outer: AbortSignal | undefined,
+  fn: (signal: () => AbortSignal) => Promise<T> | T,
+): Promise<T> => new Promise((resolve, reject) => runWithin(deadlines, ms, what, outer, fn, resolve, reject))
 
 const reasonOf = (outer: AbortSignal | undefined, what: string): Error =>
   outer?.reason instanceof Error ? outer.reason : new Timeout(`${what} was stopped`)

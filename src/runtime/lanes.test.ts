@@ -13,10 +13,10 @@ const bench = (width: number) => {
     lanes.add({
       lane,
       fast,
-      run: (free) => {
+      run: (slot) => {
         begun.push(name)
-        handled.set(name, free)
-        return new Promise((resolve) => ends.set(name, resolve))
+        handled.set(name, slot.handled)
+        ends.set(name, slot.ended)
       },
     })
   const end = async (name: string) => {
@@ -94,6 +94,23 @@ describe('lanes', () => {
     expect(idle).toBe(false)
     await end('b')
     expect(idle).toBe(true)
+  })
+
+  it('go through any number of works that end at once', () => {
+    const { lanes } = bench(1)
+    let ended = 0
+    const atOnce = (then?: () => void) => ({
+      lane: undefined,
+      fast: false,
+      run: ({ ended: end }: { ended(): void }) => {
+        then?.()
+        ended++
+        end()
+      },
+    })
+    // the first adds the others while it runs, so that they wait for it
+    lanes.add(atOnce(() => Array.from({ length: 50_000 }, () => lanes.add(atOnce()))))
+    expect(ended).toBe(50_001)
   })
 
   it('give back what has not begun', async () => {

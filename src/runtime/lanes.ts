@@ -13,13 +13,16 @@ export interface Lanes {
 export interface Work {
   readonly lane: string | undefined
   readonly fast: boolean
-  /**
-   * Must not reject. It may call `handled` before it ends: what is left, to be settled, needs no slot then, but its
-   * lane waits for it still.
-   */
-  run(handled: () => void): Promise<void>
-  /** After it ended, before what it kept waiting begins. */
-  ended?(): void
+  /** Must not throw, and tells its slot when it is through: at once, or later. */
+  run(slot: Slot): void
+}
+
+/** What a work is given. Callbacks rather than a promise: there are thousands a second. */
+export interface Slot {
+  /** The handler is through. What is left, to be settled, needs no slot, but its lane waits for it still. */
+  handled(): void
+  /** All is through; `handled` may have been called before or not. */
+  ended(): void
 }
 
 export const createLanes = (width: number): Lanes => {
@@ -30,38 +33,44 @@ export const createLanes = (width: number): Lanes => {
   const waiters: (() => void)[] = []
   let running = 0
   let slots = width
+  let filling = false
 
   const next = (): Work | undefined => fast.take() ?? calm.take()
 
+  /** Works that end at once come back here while it still goes round: it is left to the one that began. */
   const fill = (): void => {
+    if (filling) return
+    filling = true
     while (slots > 0) {
       const work = next()
       if (!work) break
       running++
       slots--
-      void follow(work)
+      work.run(slotFor(work))
     }
+    filling = false
     if (running === 0) for (const wake of waiters.splice(0)) wake()
   }
 
-  const follow = async (work: Work): Promise<void> => {
-    let handled = false
-    const free = (): void => {
-      if (handled) return
-      handled = true
+  const slotFor = (work: Work): Slot => {
+    let holds = true
+    const handled = (): void => {
+      if (!holds) return
+      holds = false
       slots++
       fill()
     }
-    await work.run(free)
-    work.ended?.()
-    running--
-    if (work.lane !== undefined) {
-      const follower = behind.get(work.lane)?.shift()
-      if (follower) enqueue(follower)
-      else behind.delete(work.lane)
+    const ended = (): void => {
+      running--
+      if (work.lane !== undefined) {
+        const follower = behind.get(work.lane)?.shift()
+        if (follower) enqueue(follower)
+        else behind.delete(work.lane)
+      }
+      if (holds) handled()
+      else fill()
     }
-    if (handled) fill()
-    else free()
+    return { handled, ended }
   }
 
   const enqueue = (work: Work): void => void (work.fast ? fast : calm).push(work)

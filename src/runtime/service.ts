@@ -93,13 +93,14 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
   const admit = async (door: OpenDoor, batch: readonly Delivery[]): Promise<void> => {
     const leaving = batch.map((delivery) => door.out.add(delivery))
     const ready = door.claims ? batch : await claimBatch(door, batch)
+    // it stays out, and goes back when the inlet closes
+    if (stop.signal.aborted) return
     ready.forEach((delivery, i) => {
       const { priority, orderkey } = delivery.parcel.event.extensions
       lanes.add({
         lane: door.subscription.order === 'key' ? orderkey : undefined,
         fast: priority === 'high' || priority === 'critical',
-        run: (handled) => walk(delivery, door, handled),
-        ended: () => leave(door, leaving[i]!),
+        run: (slot) => walk(delivery, door, slot, () => leave(door, leaving[i]!)),
       })
     })
   }
@@ -159,9 +160,9 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
     name,
     drain: async (within) => {
       stop.abort()
+      lanes.clear()
       for (const { wake } of doors) wake?.()
       await Promise.all(pulling)
-      lanes.clear()
       const patience = new AbortController()
       const over = clock.sleep(within, patience.signal).then(() => {
         if (!patience.signal.aborted) abandon.abort(new Error('the service is draining'))

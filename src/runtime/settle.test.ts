@@ -35,7 +35,9 @@ const bench = (answer: (settlement: Settlement) => Settled = () => 'done') => {
     forward: async (_: unknown, parcels: readonly unknown[]) => void log.push(`forward ${parcels.length}`),
   } as unknown as Transport
   const address = { service: 's', topic: 't', consumerGroup: 'g' }
-  return { log, settler: createSettler({ address, inlet, ledger, companion, tools }), ...tools }
+  const { settle, idle } = createSettler({ address, inlet, ledger, companion, tools })
+  const settler = { settle: (step: Step) => new Promise<Settled>((answer) => settle(step, answer)), idle }
+  return { log, settler, ...tools }
 }
 
 const later = (id: string): Step => {

@@ -12,8 +12,8 @@ export type Step = { readonly held?: Held } & (
 
 /** The only room that acts. Steps are settled in groups: whatever gathered while the last group was on its way. */
 export interface Settler {
-  /** Resolves when settled: 'lost' where the delivery was no longer ours, an Error where it would not go. */
-  settle(step: Step): Promise<Settled>
+  /** Answers when settled: 'lost' where the delivery was no longer ours, an Error where it would not go. */
+  settle(step: Step, answer: (settled: Settled) => void): void
   idle(): Promise<void>
 }
 
@@ -108,11 +108,10 @@ export const createSettler = ({ address, inlet, ledger, companion, tools }: Sett
   }
 
   return {
-    settle: (step) =>
-      new Promise((answer) => {
-        unsettled++
-        gather({ step, answer, tries: 0 })
-      }),
+    settle: (step, answer) => {
+      unsettled++
+      gather({ step, answer, tries: 0 })
+    },
     idle: () => (unsettled === 0 ? Promise.resolve() : new Promise((resolve) => waiters.push(resolve))),
   }
 }

@@ -1,17 +1,18 @@
 import type { About, Journal } from '../contracts/journal.ts'
 import type { Tools } from '../contracts/tools.ts'
-import type { Delivery, Settled, Subscription } from '../contracts/transport.ts'
+import type { Delivery, Subscription } from '../contracts/transport.ts'
 import type { Failure } from '../core/failure.ts'
 import { fingerprint } from '../core/fingerprint.ts'
 import { type Receipt, writeLetter } from '../core/letter.ts'
 import { route } from '../core/route.ts'
 import { decide, type Verdict } from '../core/verdict.ts'
-import type { Rules } from '../rules/index.ts'
+import { quarantineFor, type Rules } from '../rules/index.ts'
 import { about } from './about.ts'
 import { attempt, type Registered } from './attempt.ts'
 import { createContext } from './context.ts'
 import type { Deadlines } from './deadline.ts'
 import type { PublishOptions } from './handler.ts'
+import type { Slot } from './lanes.ts'
 import type { Plan } from './plan.ts'
 import type { Settler, Step } from './settle.ts'
 
@@ -36,70 +37,67 @@ export interface WalkOptions {
   readonly timeoutOf: (dependency: string) => number
 }
 
-/** The walk of one delivery, from the claim to its settlement; `handled` once its handler has ended. Never rejects. */
+/**
+ * The walk of one delivery, from the claim to its settlement; its slot is told when the handler has ended and when all
+ * has, and `leave` is called before that. Never throws.
+ */
 export const createWalk = (options: WalkOptions) => {
   const { plan, handlers, deadlines, abandon } = options
   const { clock, dice, journal } = options.tools
   const surroundings = { ...options, journal, now: clock.now }
 
-  return async (delivery: Delivery, door: Door, handled: () => void): Promise<void> => {
+  return (delivery: Delivery, door: Door, slot: Slot, leave: () => void): void => {
     const { subscription } = door
     const { parcel, claim } = delivery
-    const fact = about(subscription.service, subscription.topic, parcel.event)
+    const { topic } = subscription
+    const fact = () => about(subscription.service, topic, parcel.event)
+    const settle = (step: Step, told: () => void): void =>
+      door.settler.settle(step, (settled) => {
+        if (settled === 'done') told()
+        else journal({ at: clock.now(), is: 'lost', ...fact() })
+        leave()
+        slot.ended()
+      })
+
     const pattern = plan.handlerOf(subscription, parcel.event.type) ?? fallback(delivery, subscription)
     const registered = pattern === undefined ? undefined : handlers.get(pattern)
-    const isDone = (settled: Settled): boolean => {
-      if (settled !== 'done') journal({ at: clock.now(), is: 'lost', ...fact })
-      return settled === 'done'
-    }
-    const { settle } = door.settler
     if (!registered) {
-      journal({ at: clock.now(), is: 'skipped', ...fact })
-      return void isDone(await settle({ do: 'ack', delivery }))
+      journal({ at: clock.now(), is: 'skipped', ...fact() })
+      return void settle({ do: 'ack', delivery }, nothing)
     }
-    const rules = plan.rulesOf(subscription.topic, parcel.event.type)
+    const rules = plan.rulesOf(topic, parcel.event.type)
     if (claim && claim.is !== 'fresh') {
-      const step = afterClaim(delivery, rules, door, clock.now())
-      if (isDone(await settle(step))) journal({ at: clock.now(), is: nameOf(claim.is), ...fact })
-      return
+      return void settle(afterClaim(delivery, rules, door, clock.now()), () =>
+        journal({ at: clock.now(), is: nameOf(claim.is), ...fact() }),
+      )
     }
 
-    const began = clock.now()
-    const outcome = await attempt({
-      delivery,
-      registered,
-      rules,
-      deadlines,
-      stop: abandon,
-      now: clock.now,
-      context: (signal) =>
-        createContext(surroundings, { delivery, rules, topic: subscription.topic }, signal),
-    })
-    handled()
     const held = claim?.held
-    if (outcome.is === 'failed' && abandon.aborted) {
-      // it was cut short by us: as if it had never begun
-      return void isDone(await settle({ do: 'give back', delivery, ...(held && { held }) }))
-    }
-    const now = clock.now()
-    const number = parcel.trail.spent + 1
-    const verdict = decide(rules, parcel.trail, outcome, now, dice.next)
-    const step = held
-      ? { ...stepFor(verdict, delivery, rules, door, now), held }
-      : stepFor(verdict, delivery, rules, door, now)
-    if (outcome.is === 'failed' || outcome.is === 'refused') {
-      journal({
-        at: now,
-        is: 'failed',
-        attempt: number,
-        took: now - began,
-        failure: outcome.failure,
-        ...fact,
-      })
-    }
-    if (isDone(await settle(step))) tell(journal, verdict, step, fact, { at: now, number, took: now - began })
+    const began = clock.now()
+    const context = (signal: () => AbortSignal) =>
+      createContext(surroundings, { delivery, rules, topic }, signal)
+    const trying = { delivery, registered, rules, deadlines, stop: abandon, now: clock.now, context }
+    attempt(trying, (outcome) => {
+      slot.handled()
+      if (outcome.is === 'failed' && abandon.aborted) {
+        // it was cut short by us: as if it had never begun
+        return void settle({ do: 'give back', delivery, ...(held && { held }) }, nothing)
+      }
+      const now = clock.now()
+      const took = now - began
+      const number = parcel.trail.spent + 1
+      const verdict = decide(rules, parcel.trail, outcome, now, dice.next)
+      const plain = stepFor(verdict, delivery, rules, door, now)
+      const step = held ? { ...plain, held } : plain
+      if (outcome.is === 'failed' || outcome.is === 'refused') {
+        journal({ at: now, is: 'failed', attempt: number, took, failure: outcome.failure, ...fact() })
+      }
+      settle(step, () => tell(journal, verdict, step, fact(), { at: now, number, took }))
+    })
   }
 }
+
+const nothing = (): void => {}
 
 /** A broken record has no type of its own: it is treated by the rules of whoever is subscribed there. */
 const fallback = (delivery: Delivery, subscription: Subscription): string | undefined =>
@@ -136,7 +134,8 @@ const afterClaim = (delivery: Delivery, rules: Rules, door: Door, now: number): 
 }
 
 const stepFor = (verdict: Verdict, delivery: Delivery, rules: Rules, door: Door, now: number): Step => {
-  const { destination, quarantine } = rules.deadLetter
+  const { destination, quarantine: aside } = rules.deadLetter
+  const quarantine = verdict.do === 'quarantine' ? quarantineFor(aside, verdict.failure.kind) : aside
   const ways = { later: door.later, deadLetter: destination, quarantine }
   const way = route(verdict, delivery.parcel, ways, now)
   switch (way.do) {
