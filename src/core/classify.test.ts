@@ -1,6 +1,7 @@
+import { validateHeaderValue } from 'node:http'
+import { type AddressInfo, connect, createServer, type LookupFunction } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { z } from 'zod'
 import { classify, type Override } from './classify.ts'
 import { ReprieveError } from './error.ts'
 import { Permanent, Transient } from './errors.ts'
@@ -63,7 +64,7 @@ describe('the decision tree', () => {
     expect(classify(new TypeError('fetch failed', { cause: withCode(code) }))).toMatchObject(expected)
   })
 
-  it.each(['ENOENT', 'EACCES', 'ENOSPC', 'ERR_INVALID_URL', ''])("'%s' is unknown", (code) => {
+  it.each(['ENOENT', 'EACCES', 'ENOSPC', 'ERR_INVALID_STATE', ''])("'%s' is unknown", (code) => {
     expect(classify(withCode(code))).toMatchObject({ category: 'unknown', kind: 'handler' })
   })
 
@@ -80,6 +81,25 @@ describe('the decision tree', () => {
     })
   })
 
+  it.each<[string, string, () => unknown]>([
+    ['a type', 'ERR_INVALID_ARG_TYPE', () => Buffer.from(7 as unknown as string)],
+    ['a value', 'ERR_INVALID_ARG_VALUE', () => Buffer.alloc(1, 'zz', 'hex')],
+    ['a number', 'ERR_OUT_OF_RANGE', () => Buffer.alloc(4).readInt32LE(9)],
+    ['a buffer that is too short', 'ERR_BUFFER_OUT_OF_BOUNDS', () => Buffer.alloc(1).readInt32LE()],
+    ['a URL', 'ERR_INVALID_URL', () => new URL('nonsense')],
+    ['a header', 'ERR_INVALID_CHAR', () => validateHeaderValue('x', '\n')],
+    ['a port', 'ERR_SOCKET_BAD_PORT', () => connect(70_000)],
+  ])('%s that an API refuses is an illegal argument: %s is permanent', async (_, code, fn) => {
+    expect(classify(await thrownBy(fn))).toMatchObject({ category: 'permanent', kind: 'handler', code })
+  })
+
+  it('a RangeError without a code is any defect', async () => {
+    const endless = (): number => 1 + endless()
+    for (const fn of [endless, () => (1).toFixed(200), () => new Date(Number.NaN).toISOString()]) {
+      expect(classify(await thrownBy(fn))).toMatchObject({ category: 'unknown', name: 'RangeError' })
+    }
+  })
+
   it('our own errors', () => {
     expect(classify(new ReprieveError('unavailable', 'broker'))).toMatchObject({
       category: 'transient',
@@ -88,35 +108,6 @@ describe('the decision tree', () => {
     expect(classify(new ReprieveError('bad_event', 'too large'))).toMatchObject({ category: 'permanent' })
     expect(classify(new ReprieveError('unheard', 'nobody'))).toMatchObject({ category: 'unknown' })
     expect(classify(withCode('closed'))).toMatchObject({ category: 'unknown' })
-  })
-})
-
-describe('what can not be decoded', () => {
-  it.each([
-    ['JSON.parse', () => JSON.parse('{bad')],
-    ['an answer that is not JSON', () => new Response('<html>').json()],
-    ['bytes that are not UTF-8', () => new TextDecoder('utf-8', { fatal: true }).decode(Uint8Array.of(0xff))],
-    ['zod', () => z.object({ mail: z.string() }).parse({ mail: 1 })],
-    ['zod, asynchronously', () => z.object({ mail: z.string() }).parseAsync({})],
-  ])('%s', async (_, fn) => {
-    expect(classify(await thrownBy(fn))).toMatchObject({ category: 'permanent', kind: 'schema' })
-  })
-
-  it('zod is told by path, not as a page of JSON', async () => {
-    const error = await thrownBy(() =>
-      z.object({ owner: z.object({ mail: z.string() }) }).parse({ owner: {} }),
-    )
-    expect(classify(error)).toMatchObject({
-      name: 'ZodError',
-      message: 'owner.mail: Invalid input: expected string, received undefined',
-    })
-  })
-
-  it('any error that lists issues', () => {
-    const issues = [{ message: 'expected string', path: ['a'] }]
-    expect(classify(Object.assign(new Error('no'), { issues }))).toMatchObject({ kind: 'schema' })
-    expect(classify(Object.assign(new Error('no'), { issues: [] }))).toMatchObject({ kind: 'handler' })
-    expect(classify(Object.assign(new Error('no'), { issues: ['JIRA'] }))).toMatchObject({ kind: 'handler' })
   })
 })
 
@@ -167,6 +158,25 @@ describe('errors within errors', () => {
     expect(all(withCode('EPIPE'), withStatus(429), withStatus(404))).toBe('rate-limited')
     expect(all(new Permanent('x'), new Transient('y'))).toBe('transient')
     expect(all()).toBe('unknown')
+  })
+
+  it('a name with several addresses, all of them closed', async () => {
+    const gone = createServer()
+    await new Promise<void>((resolve) => gone.listen(0, '127.0.0.1', resolve))
+    const { port } = gone.address() as AddressInfo
+    await new Promise((resolve) => gone.close(resolve))
+    const error = await new Promise((resolve) => {
+      const addresses = [
+        { address: '127.0.0.1', family: 4 },
+        { address: '::1', family: 6 },
+      ]
+      const lookup: LookupFunction = (_, __, answer) => answer(null, addresses)
+      connect({ host: 'two.invalid', port, lookup, autoSelectFamily: true }).on('error', resolve)
+    })
+    expect(error).toBeInstanceOf(AggregateError)
+    expect(classify(error)).toMatchObject({ category: 'transient', code: 'ECONNREFUSED' })
+    const bare = new AggregateError((error as AggregateError).errors, 'every address failed')
+    expect(classify(bare)).toMatchObject({ category: 'transient', kind: 'integration' })
   })
 
   it('looks eight deep and no further, also in a circle', () => {

@@ -27,7 +27,7 @@ export interface Match {
  *
  *   1. an override of the rules
  *   2. what our typed errors say, also as the cause of another error
- *   3. the tree: mail, AMQP and Kafka replies; HTTP status; timeouts; schema errors; connection errors
+ *   3. the tree: replies of brokers, databases, clouds and gRPC; HTTP status; timeouts; schema errors; connection errors
  *   4. unknown
  *
  * In 3 the outermost error that tells something decides, and what was thrown with it is looked at only if it tells nothing.
@@ -84,16 +84,22 @@ const below = (link: Thrown, now: Instant | undefined): Found | undefined => {
 
 const ownFinding = (link: Thrown, now: Instant | undefined): Finding | undefined => {
   if (link.told) return fromTold(link, now)
+  const found = fromTree(link)
+  const retryAfter = parseRetryAfter(link.retryAfter, now)
+  return found && found.category !== 'permanent' && retryAfter !== undefined
+    ? { ...found, retryAfter }
+    : found
+}
+
+const fromTree = (link: Thrown): Finding | undefined => {
   if (link.name === 'TimeoutError') return fromName(link.name) // before Kafka's code for it, 'network'
   if (link.name === 'ReprieveError') return fromOurs(link.codes[0])
   return (
     (link.reply && fromReply(link.reply)) ??
-    (link.status === undefined
-      ? undefined
-      : fromStatus(link.status, parseRetryAfter(link.retryAfter, now))) ??
+    (link.status === undefined ? undefined : fromStatus(link.status)) ??
     (link.invalid ? finding('what a schema rejects', 'permanent', 'schema') : undefined) ??
     fromName(link.name) ??
-    first(link.codes, fromCode) ??
+    first(link.codes, (code) => fromCode(code, link.message)) ??
     fromText(link.message)
   )
 }

@@ -34,6 +34,24 @@ describe('typed errors', () => {
     })
   })
 
+  it.each([
+    ['service unavailable', new Transient('billing is down'), true, undefined],
+    ['network timeout', new Timeout('no answer in 5 s'), true, undefined],
+    ['rate limit', new RateLimited('slow down', { retryAfter: 2500 }), true, 2500],
+    ['rate limit that says no time', new RateLimited('slow down'), true, undefined],
+    ['provider throttling', new Throttled('too many calls'), true, 60_000],
+    ['transient database', new Transient('deadlock', { code: '40P01' }), true, undefined],
+    ['invalid message', new Invalid('no order id'), false, undefined],
+    ['authentication', new NotAllowed('token expired', { code: 'authentication' }), false, undefined],
+    ['authorisation', new NotAllowed('not your order', { code: 'authorisation' }), false, undefined],
+    ['validation', new Invalid('order', { issues: [{ message: 'no', path: ['id'] }] }), false, undefined],
+    ['permanent service error', new Permanent('account closed', { kind: 'integration' }), false, undefined],
+  ] as const)('say %s', (_, error, retryable, retryAfter) => {
+    const failure = classify(error)
+    expect(failure.category !== 'permanent' && failure.category !== 'unknown').toBe(retryable)
+    expect(failure.retryAfter).toBe(retryAfter)
+  })
+
   it('keep code, cause and a kind of their own', () => {
     const cause = new Error('below')
     const error = new Permanent('gone', { cause, code: 'invoice_closed', kind: 'integration' })

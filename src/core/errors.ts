@@ -8,6 +8,15 @@ import { describeIssues, type Issue } from './issues.ts'
  *   Timeout       the same, it took too long       Invalid        the data does not fit
  *   RateLimited   not before `retryAfter`          BusinessRule   a rule of the business refused
  *   Throttled     the same, a minute unless told   NotAllowed     credentials or rights are missing
+ *
+ * Which of them says what:
+ *
+ *   service unavailable     Transient              invalid message           Invalid
+ *   network timeout         Timeout                validation                Invalid with `issues`
+ *   rate limit              RateLimited            authentication            NotAllowed
+ *   provider throttling     Throttled              authorisation             NotAllowed
+ *   transient database      Transient              permanent service error   Permanent
+ *                                                  a rule of the business    BusinessRule
  */
 
 /** The brand by which they are known: a registered symbol, so that two copies of the package agree. */

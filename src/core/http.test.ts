@@ -81,9 +81,9 @@ describe('fetch', () => {
     })
   })
 
-  it('to nonsense is not transient', async () => {
+  it('to nonsense is an illegal argument', async () => {
     expect(await failureOf(() => fetch('nonsense'))).toMatchObject({
-      category: 'unknown',
+      category: 'permanent',
       kind: 'handler',
       code: 'ERR_INVALID_URL',
     })
@@ -163,6 +163,9 @@ describe('Retry-After', () => {
     ['Map', new Map([['Retry-After', '2']])],
     ['number', { 'retry-after': 2 }],
     ['list', { 'retry-after': ['2'] }],
+    ['milliseconds', { 'retry-after': '7', 'retry-after-ms': '2000' }],
+    ['milliseconds, as Azure says too', new Headers({ 'x-ms-retry-after-ms': '2000' })],
+    ['milliseconds that are none', { 'retry-after-ms': 'soon', 'retry-after': '2' }],
   ])('in %s', (_, headers) => {
     expect(classify({ status: 429, headers }).retryAfter).toBe(2000)
   })

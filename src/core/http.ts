@@ -8,16 +8,15 @@ import type { Instant, Millis } from './time.ts'
  *   502, 503, 504   transient
  *   other 5xx       unknown
  */
-export const fromStatus = (status: number, retryAfter: Millis | undefined): Finding | undefined => {
+export const fromStatus = (status: number): Finding | undefined => {
   const what = `HTTP ${status}`
-  if (status === 429) return { ...finding(what, 'rate-limited'), retryAfter }
+  if (status === 429) return finding(what, 'rate-limited')
   if (status >= 400 && status < 500) {
-    return { ...finding(what, 'permanent', AUTH.has(status) ? 'auth' : 'integration') }
+    return finding(what, 'permanent', AUTH.has(status) ? 'auth' : 'integration')
   }
   const kind = BUSY.get(status)
-  if (kind) return { ...finding(what, 'transient', kind), retryAfter }
-  if (status >= 500 && status < 600) return { ...finding(what, 'unknown'), retryAfter }
-  return undefined
+  if (kind) return finding(what, 'transient', kind)
+  return status >= 500 && status < 600 ? finding(what, 'unknown') : undefined
 }
 
 const AUTH: ReadonlySet<number> = new Set([401, 403, 407])
@@ -30,8 +29,12 @@ const BUSY: ReadonlyMap<number, Kind> = new Map([
 const SECONDS = /^\d{1,9}$/
 const DATE = /^[A-Z][a-z]+, .+ GMT$/
 
-/** Retry-After in milliseconds. A date means something only to who knows the time. */
-export const parseRetryAfter = (header: string | undefined, now: Instant | undefined): Millis | undefined => {
+/** Retry-After in milliseconds, if it is not that already. A date means something only to who knows the time. */
+export const parseRetryAfter = (
+  header: string | Millis | undefined,
+  now: Instant | undefined,
+): Millis | undefined => {
+  if (typeof header === 'number') return header
   const text = header?.trim() ?? ''
   if (SECONDS.test(text)) return Number(text) * 1000
   if (now === undefined || !DATE.test(text)) return undefined

@@ -1,16 +1,39 @@
+import { fromAws } from './aws.ts'
 import { type Finding, finding } from './finding.ts'
+import { fromGrpc } from './grpc.ts'
+import { fromServiceBus } from './servicebus.ts'
+import { fromSqlite } from './sqlite.ts'
+import { fromSqlState } from './sqlstate.ts'
 
-/** Numbers that look like HTTP and are not: the replies of mail servers, AMQP and Kafka brokers. */
+/** What the other side said in its own protocol. Some of these numbers look like HTTP and are not. */
 export interface Reply {
-  readonly protocol: 'SMTP' | 'AMQP' | 'Kafka'
+  readonly protocol: 'SMTP' | 'AMQP' | 'Kafka' | 'gRPC' | 'SQLSTATE' | 'SQLite' | 'AWS' | 'Service Bus'
   readonly code: string
+  /** Where the code alone does not tell all. */
+  readonly text?: string
   /** What the client library thinks of it. */
   readonly canRetry?: boolean | undefined
 }
 
-export const fromReply = ({ protocol, code, canRetry }: Reply): Finding | undefined => {
-  if (protocol === 'SMTP') return fromMail(Number(code))
-  return protocol === 'AMQP' ? fromAmqp(Number(code)) : fromKafka(code, canRetry)
+export const fromReply = ({ protocol, code, text = '', canRetry }: Reply): Finding | undefined => {
+  switch (protocol) {
+    case 'SMTP':
+      return fromMail(Number(code))
+    case 'AMQP':
+      return fromAmqp(Number(code))
+    case 'Kafka':
+      return fromKafka(code, canRetry)
+    case 'gRPC':
+      return fromGrpc(code, text)
+    case 'SQLSTATE':
+      return fromSqlState(code, text)
+    case 'SQLite':
+      return fromSqlite(code)
+    case 'AWS':
+      return fromAws(code, text)
+    case 'Service Bus':
+      return fromServiceBus(code)
+  }
 }
 
 const LOGIN: ReadonlySet<number> = new Set([530, 534, 535, 538])

@@ -22,6 +22,8 @@ const throwing = () => {
   throw new Error('do not touch')
 }
 
+const OVERRIDE = { category: 'permanent', reason: 'so' } as const
+
 describe('hostile values', () => {
   const allTraps = Object.fromEntries(
     ['get', 'has', 'ownKeys', 'getPrototypeOf', 'getOwnPropertyDescriptor', 'apply', 'construct'].map(
@@ -54,6 +56,13 @@ describe('hostile values', () => {
     ['getters that throw', Object.defineProperty(new Error('x'), 'message', { get: throwing })],
     ['headers that throw', { status: 429, headers: { get: throwing } }],
     ['issues that throw', { issues: [{ message: 'x', path: [{ toString: throwing }] }] }],
+    ['a path without end', { issues: [{ message: 'x', path: new Array(2 ** 32 - 1) }] }],
+    ['metadata that throws', { code: 14, details: 'x', metadata: { get: throwing } }],
+    ['metadata that is a proxy', { code: 14, details: 'x', metadata: new Proxy({}, allTraps) }],
+    ['a response that throws', { $fault: 'client', $metadata: new Proxy({}, allTraps), $response: endless }],
+    ['a frozen error', Object.freeze(new Error('x'))],
+    ['codes out of range', { code: 99, details: 'x', metadata: {}, errcode: 2 ** 40, condition: 'amqp:' }],
+    ['a result that is no number', { code: 'ERR_SQLITE_ERROR', errcode: Number.NaN }],
     ['properties of the wrong type', { name: 7, message: {}, stack: 1, code: {}, status: 'x', cause: 1 }],
     ['a list without end', { errors: { length: Number.POSITIVE_INFINITY } }],
     ['a list of a negative length', { errors: { length: -1 } }],
@@ -72,6 +81,31 @@ describe('hostile values', () => {
       get: throwing,
     })
     expect(classify(error)).toMatchObject({ category: 'transient', message: 'busy', status: 503 })
+  })
+
+  it.each([
+    ['plain', 'x'],
+    ['URLs with no end', '//a:'],
+    ['passwords', '//a:b@'],
+    ['AMQP replies', '; 404 (NOT-FOUND) with message'],
+    ['system calls', 'connect E'],
+    ['reasons', 'GeneralError: '],
+    ['frames', '\n    at '],
+    ['halves of characters', '\ud83d'],
+  ])('megabytes of %s take no time', (_, part) => {
+    const text = part.repeat(Math.ceil(4_000_000 / part.length))
+    const keys = [...['name', 'message', 'stack', 'code', 'details', 'condition', 'description', 'sqlState']]
+    const all = Object.fromEntries(keys.map((key) => [key, text]))
+    const more = {
+      severity: text,
+      headers: { 'retry-after': text },
+      metadata: new Map([['retry-after', text]]),
+    }
+    const started = performance.now()
+    for (const name of [text, 'MessagingError']) {
+      expectValid(classify({ ...all, ...more, name }, [{ ...OVERRIDE, match: { message: `${part}*!` } }]))
+    }
+    expect(performance.now() - started).toBeLessThan(1000)
   })
 
   it('a crowd of errors is cut', () => {
@@ -143,6 +177,15 @@ describe('whatever is thrown', () => {
       'cause',
     ],
     ...['errors', 'issues', 'responseCode', 'command', 'methodId', 'canRetry', 'apiId', 'constructor', 'get'],
+    ...['severity', 'sqlState', 'errcode', 'details', 'metadata', '$metadata', '$fault', '$response'],
+    ...[
+      'httpStatusCode',
+      'condition',
+      'description',
+      'retry-after-ms',
+      'grpc-retry-pushback-ms',
+      'retryable',
+    ],
   )
   const word = fc.constantFrom(
     ...[
@@ -152,6 +195,8 @@ describe('whatever is thrown', () => {
       'AggregateError',
       '404 (NOT-FOUND) with message "x"',
     ],
+    ...['ERR_SQLITE_ERROR', 'SQLITE_BUSY', '40P01', 'ServiceBusError', 'GeneralError', 'amqp:not-allowed'],
+    ...['ThrottlingException', 'ERR_INVALID_URL', 'timeout of 1ms exceeded', 5, 14, 1555],
     ...[404, 429, 503, 550, -1, Number.NaN, '7', '', true],
   )
   const shaped = fc.letrec((tie) => ({
@@ -169,12 +214,35 @@ describe('whatever is thrown', () => {
       .map(([message, more]) => Object.assign(new Error(message), more)),
   }))
 
+  const runs = Math.max(1000, fc.readConfigureGlobal().numRuns ?? 0)
+
+  /** As it is, frozen, behind a proxy that sometimes throws, or part of a circle. */
+  const guise = fc.constantFrom<(error: Error) => unknown>(
+    (error) => error,
+    (error) => Object.freeze(error),
+    (error) => Object.setPrototypeOf(error, null),
+    (error) =>
+      new Proxy(error, {
+        get: (target, key) => (String(key).length % 2 ? throwing() : Reflect.get(target, key)),
+      }),
+    (error) => Object.assign(error, { cause: new AggregateError([error, { cause: error }]) }),
+  )
+
   it('is a valid failure', () => {
     fc.assert(
       fc.property(fc.oneof(shaped.value, fc.anything({ withNullPrototype: true })), (value) => {
         expectValid(classify(value))
       }),
-      { numRuns: 1000 },
+      { numRuns: runs },
+    )
+  })
+
+  it('is a valid failure in any guise', () => {
+    fc.assert(
+      fc.property(shaped.error, guise, (error, disguise) => {
+        expectValid(classify(disguise(error as Error), [{ ...OVERRIDE, match: { message: '*' } }]))
+      }),
+      { numRuns: runs },
     )
   })
 

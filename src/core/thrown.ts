@@ -1,8 +1,10 @@
+import { replyOf } from './dialects.ts'
 import { FAILURE, type Told } from './errors.ts'
 import { CATEGORIES, type Category, KINDS, type Kind } from './failure.ts'
 import { describeIssues, type Issue } from './issues.ts'
 import { bounded, got, isObject, listOf, look, textOf, word } from './look.ts'
 import type { Reply } from './replies.ts'
+import type { Millis } from './time.ts'
 
 /**
  * What can be seen on a thrown value, as plain bounded data. Anything can be thrown: getters may throw, causes may go
@@ -15,8 +17,8 @@ export interface Thrown {
   /** Every code it carries, the most telling first. */
   readonly codes: readonly string[]
   readonly status?: number
-  /** The header, as it was sent. */
-  readonly retryAfter?: string
+  /** The header as it was sent, or milliseconds where it says so. */
+  readonly retryAfter?: string | Millis
   /** Present on our typed errors. */
   readonly told?: Told
   readonly reply?: Reply
@@ -43,8 +45,8 @@ const read = (value: unknown, depth: number, seen: Set<unknown>): Thrown | undef
   const raw = textOf(value, 'message')
   const issues = issuesOf(value)
   const message = bounded(raw?.startsWith('[') && issues ? issues : raw || unsaid(value, name, status))
-  const reply = replyOf(value, message)
-  const retryAfter = headerOf(value)
+  const reply = replyOf(value, name, message)
+  const retryAfter = pauseOf(value)
   const stack = stackOf(value)
   const told = toldOf(value)
   const inner = look(value, 'cause')
@@ -55,7 +57,7 @@ const read = (value: unknown, depth: number, seen: Set<unknown>): Thrown | undef
     codes: codesOf(value, name, reply),
     invalid: issues !== undefined,
     errors: listOf(look(value, 'errors'), MAX_ERRORS).flatMap((each) => read(each, depth + 1, seen) ?? []),
-    ...(status !== undefined && !reply && { status }),
+    ...(status !== undefined && (!reply || reply.protocol === 'AWS') && { status }),
     ...(retryAfter !== undefined && { retryAfter }),
     ...(stack !== undefined && { stack }),
     ...(told && { told }),
@@ -72,23 +74,24 @@ const plain = (value: unknown): Thrown => ({
   errors: [],
 })
 
+const BLAND: ReadonlySet<string> = new Set(['Error', 'AggregateError', 'error'])
+
 /** `class NoStock extends Error {}` leaves its name as 'Error': then the class's own name says more. */
 const nameOf = (value: object): string => {
   const name = textOf(value, 'name')
-  if (name && name !== 'Error' && name !== 'AggregateError') return word(name)
+  if (name && !BLAND.has(name)) return word(name)
   const own = textOf(look(value, 'constructor'), 'name')
   return word(own && own.length > 2 ? own : name || 'object')
 }
 
 const unsaid = (value: object, name: string, status: number | undefined): string => {
   if (status !== undefined) return `HTTP ${status} ${textOf(value, 'statusText') ?? ''}`.trim()
-  return `${name} without a message`
+  return textOf(value, 'description') || `${name} without a message`
 }
 
 const statusOf = (value: object): number | undefined => {
-  const response = look(value, 'response')
-  for (const holder of [value, response]) {
-    for (const key of ['status', 'statusCode']) {
+  for (const holder of [value, look(value, 'response'), look(value, '$metadata')]) {
+    for (const key of ['status', 'statusCode', 'httpStatusCode']) {
       const status = look(holder, key)
       if (typeof status === 'number' && Number.isInteger(status) && status >= 100 && status < 600)
         return status
@@ -97,41 +100,34 @@ const statusOf = (value: object): number | undefined => {
   return undefined
 }
 
-const headerOf = (value: object): string | undefined => {
-  for (const holder of [value, look(value, 'response')]) {
-    const headers = look(holder, 'headers')
-    for (const name of ['retry-after', 'Retry-After']) {
-      const text = got(headers, name) ?? look(headers, name)
-      const first = isObject(text) ? look(text, 0) : text
-      if (typeof first === 'string' || typeof first === 'number') return word(String(first))
-    }
+// Azure's two and gRPC's: more exact than whole seconds, so they come first
+const IN_MILLIS = ['retry-after-ms', 'x-ms-retry-after-ms', 'grpc-retry-pushback-ms']
+const NUMBER = /^\d{1,12}$/
+
+const pauseOf = (value: object): string | Millis | undefined => {
+  const holders = [value, look(value, 'response'), look(value, '$response')]
+  const headers = [...holders.map((holder) => look(holder, 'headers')), look(value, 'metadata')]
+  for (const each of headers.filter(isObject)) {
+    const millis = IN_MILLIS.map((name) => headerOf(each, name)).find((text) => text && NUMBER.test(text))
+    if (millis !== undefined) return Number(millis)
+    const text = headerOf(each, 'retry-after') ?? headerOf(each, 'Retry-After')
+    if (text !== undefined) return text
   }
   return undefined
 }
 
-const AMQP_REPLY = /(?:^|[:;] )([2-5]\d\d) \([A-Z-]+\) with message "/
-
-const replyOf = (value: object, message: string): Reply | undefined => {
-  const mail = look(value, 'responseCode')
-  const talk = textOf(value, 'command') ?? textOf(value, 'response')
-  if (typeof mail === 'number' && talk !== undefined) return { protocol: 'SMTP', code: String(mail) }
-  const code = look(value, 'code')
-  if (typeof code === 'string' && code.startsWith('PLT_KFK_')) {
-    const canRetry = look(value, 'canRetry')
-    const api = textOf(value, 'apiId')
-    return { protocol: 'Kafka', code: word(api ?? code), canRetry: canRetry === true }
-  }
-  const method = look(value, 'methodId')
-  if (typeof code === 'number' && typeof method === 'number') return { protocol: 'AMQP', code: String(code) }
-  const [, spoken] = AMQP_REPLY.exec(message) ?? []
-  return spoken === undefined ? undefined : { protocol: 'AMQP', code: spoken }
+const headerOf = (headers: object, name: string): string | undefined => {
+  const text = got(headers, name) ?? look(headers, name)
+  const first = isObject(text) ? look(text, 0) : text
+  return typeof first === 'string' || typeof first === 'number' ? word(String(first)) : undefined
 }
 
 const codesOf = (value: object, name: string, reply: Reply | undefined): readonly string[] => {
   const code = look(value, 'code')
   // A DOMException's number (20, 23) is a relic of its name.
   const relic = typeof code === 'number' && (name === 'AbortError' || name === 'TimeoutError')
-  const all = [reply?.code, look(value, 'originalCode'), relic ? undefined : code]
+  const others = ['originalCode', 'Code', 'errcode', 'condition'].map((key) => look(value, key))
+  const all = [reply?.code, ...others, relic ? undefined : code]
     .filter((each) => (typeof each === 'string' && each !== '') || Number.isFinite(each))
     .map((each) => word(String(each)))
   return [...new Set(all)]

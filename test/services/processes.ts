@@ -7,11 +7,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export interface Process {
   readonly pid: number
   readonly born: string
+  /** What asks it to end in good order, where that is not SIGTERM. */
+  readonly ask?: NodeJS.Signals
 }
 
-export function identify(pid: number): Process | undefined {
+export function identify(pid: number, ask?: NodeJS.Signals): Process | undefined {
   const born = birth(pid)
-  return born === undefined ? undefined : { pid, born }
+  return born === undefined ? undefined : { pid, born, ...(ask && { ask }) }
 }
 
 export function alive(process: Process): boolean {
@@ -37,7 +39,7 @@ function birth(pid: number): string | undefined {
 /** Asks it to end, waits, and insists. */
 export async function end(target: Process, patienceMs = 15_000): Promise<void> {
   for (const [signal, wait] of [
-    ['SIGTERM', patienceMs],
+    [target.ask ?? 'SIGTERM', patienceMs],
     ['SIGKILL', 5_000],
   ] as const) {
     if (!alive(target)) return

@@ -15,7 +15,7 @@ export interface Program {
  * - `get` fetches or installs, and throws an Error whose message is a reason a person can act on. It is
  *   called by one process at a time, after `find` came back empty.
  * - `start` keeps every file in `dir`, listens on 127.0.0.1 only, names each process through `started` as
- *   soon as it has a pid (they are ended in reverse order), and resolves with the URL once the server
+ *   soon as it has a pid (they are ended in reverse order, by SIGTERM or the signal named), and resolves with the URL once the server
  *   really answers. It may throw at any moment: whoever called ends the named processes and removes `dir`.
  * - `ping` speaks the real protocol once, briefly, and gives the version where the server tells it.
  */
@@ -24,9 +24,11 @@ export interface Server {
   readonly env: `REPRIEVE_TEST_${string}`
   find(): Promise<Program | undefined>
   get(): Promise<Program>
-  start(program: Program, dir: string, started: (pid: number) => void): Promise<string>
+  start(program: Program, dir: string, started: Started): Promise<string>
   ping(url: string): Promise<string | undefined>
 }
+
+export type Started = (pid: number, ask?: NodeJS.Signals) => void
 
 /** `readyMs` is 0 for one that was up before we asked. */
 export type Outcome =

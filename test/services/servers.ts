@@ -1,5 +1,6 @@
 import { kafka } from './kafka.ts'
+import { postgres } from './postgres.ts'
 import { rabbitmq } from './rabbitmq.ts'
 import type { Server } from './server.ts'
 
-export const servers: readonly Server[] = [rabbitmq, kafka]
+export const servers: readonly Server[] = [rabbitmq, kafka, postgres]

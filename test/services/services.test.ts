@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -88,10 +88,28 @@ describeWith('kafka', 'Kafka', (url) => {
   })
 })
 
+describeWith('postgres', 'PostgreSQL', (url) => {
+  it('keeps a row', async () => {
+    const { Client } = (await import('pg')).default
+    const client = new Client({ connectionString: url })
+    await client.connect()
+    try {
+      await client.query('CREATE TEMPORARY TABLE kept (word text)')
+      await client.query('INSERT INTO kept VALUES ($1)', ['here'])
+      expect((await client.query('SELECT word FROM kept')).rows).toEqual([{ word: 'here' }])
+    } finally {
+      await client.end()
+    }
+  })
+})
+
 describe('a session', () => {
   it.each(servers)('reports $name as not had when its variable lies', async (server) => {
     const [port] = await freePorts(1)
-    const url = server.name === 'rabbitmq' ? `amqp://me:secret@127.0.0.1:${port}` : `127.0.0.1:${port}`
+    const scheme = { rabbitmq: 'amqp://me:secret@', kafka: '', postgres: 'postgres://me:secret@' }[
+      server.name
+    ]
+    const url = `${scheme}127.0.0.1:${port}`
     const session = openSession([server], { env: { [server.env]: url }, roster: newRoster() })
     const [outcome] = await session.outcomes
     expect(outcome).toEqual({
@@ -174,6 +192,23 @@ describe('a session', () => {
     expect(roster.list()).toEqual([])
   })
 
+  it('asks a server to end by the signal that it named', async () => {
+    const roster = newRoster()
+    const say = `process.on('SIGINT', () => process.exit()); process.on('SIGTERM', () => {}); setInterval(() => {}, 1e3); console.log('up')`
+    const start: Server['start'] = async (_, dir, started) => {
+      started(launch(dir, process.execPath, ['-e', say], process.env), 'SIGINT')
+      await expect.poll(() => readFileSync(join(dir, 'out.log'), 'utf8'), { timeout: 10_000 }).toBe('up\n')
+      return 'stubborn://'
+    }
+    const session = openSession([sleeper({ start })], { roster })
+    await session.outcomes
+    const [entry] = roster.list()
+    const begun = performance.now()
+    await session.close()
+    expect(performance.now() - begun).toBeLessThan(10_000) // SIGTERM, ignored, is waited for 15 s
+    expect(entry?.processes.some(alive)).toBe(false)
+  })
+
   it('never signals a stranger who was given an old pid', async () => {
     const stranger = identify(process.pid)!
     await end({ pid: stranger.pid, born: 'long ago' })
@@ -201,7 +236,7 @@ describe('npm run services', () => {
   it('prints a table when nothing is up', async () => {
     const { code, stdout } = await cli('status')
     expect(code).toBe(0)
-    expect(stdout).toMatch(/^service +state .*\n-+.*\nrabbitmq +down\nkafka +down\n$/)
+    expect(stdout).toMatch(/^service +state .*\n-+.*\nrabbitmq +down\nkafka +down\npostgres +down\n$/)
   })
 
   it('tells programs the same', async () => {
@@ -216,7 +251,7 @@ describe('npm run services', () => {
   it.each([
     [['sideways'], "there is no command 'sideways'"],
     [[], 'a command is missing'],
-    [['up', 'mongo'], "there is no service 'mongo'; there are: rabbitmq, kafka"],
+    [['up', 'mongo'], "there is no service 'mongo'; there are: rabbitmq, kafka, postgres"],
     [['status', '--loud'], "Unknown option '--loud'"],
   ])('refuses %j', async (args, message) => {
     const { code, stderr } = await cli(...args)

@@ -57,7 +57,7 @@ export function openSession(
     keep({ name, env, version, how, dir, since, processes: [], owner })
     const begun = performance.now()
     try {
-      const url = await server.start(program, dir, (pid) => remember(dir, pid))
+      const url = await server.start(program, dir, (pid, ask) => remember(dir, pid, ask))
       const readyMs = Math.round(performance.now() - begun)
       const entry = entries.get(dir)
       if (!entry) throw new Error(STOPPED)
@@ -70,8 +70,8 @@ export function openSession(
     }
   }
 
-  function remember(dir: string, pid: number): void {
-    const process = identify(pid)
+  function remember(dir: string, pid: number, ask?: NodeJS.Signals): void {
+    const process = identify(pid, ask)
     if (!process) return // dead already
     const entry = entries.get(dir)
     if (!entry) {
