@@ -9,12 +9,17 @@ import { ReprieveError } from './core/error.ts'
 import type { Millis } from './core/time.ts'
 import { createOffice, knownDestinations, type Office, rememberDestinations } from './office/index.ts'
 import { openUrl, withoutSecret } from './open.ts'
-import type { RuleBook } from './rules/index.ts'
+import { type PolicyFor, type RuleBook, withPolicyFor } from './rules/index.ts'
 import { type App, createApp } from './runtime/app.ts'
 
 export interface Options {
   /** The rule book's file, or the book itself; without one sound defaults apply. */
   readonly rules?: string | RuleBook
+  /**
+   * A policy by name, or one written as in a rule book, for what a service does with a type; it comes before what the
+   * book says, and undefined leaves it to the book. Asked once for each type.
+   */
+  readonly policyFor?: PolicyFor
   /** Default: `sqlite:reprieve.db`. */
   readonly transport?: string
   /** Default: the transport's own store, or `sqlite:reprieve.db` beside a broker. */
@@ -43,8 +48,9 @@ export const reprieve = async (options: Options = {}): Promise<Reprieve> => {
     dice: options.dice ?? systemDice(),
     journal: options.journal ?? (() => {}),
   }
-  const { rules } = options
-  const book = typeof rules === 'object' ? rules : await loadBook(rules)
+  const { rules, policyFor } = options
+  const written = typeof rules === 'object' ? rules : await loadBook(rules)
+  const book = policyFor ? withPolicyFor(written, policyFor) : written
   const url = options.transport ?? DEFAULT_URL
   const opened = await openUrl(url, tools)
   const { transport } = opened

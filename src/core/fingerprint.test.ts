@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { classify } from './classify.ts'
 import { BusinessRule } from './errors.ts'
 import type { Failure } from './failure.ts'
-import { fingerprint, normalise } from './fingerprint.ts'
+import { FINGERPRINT_VERSION, fingerprint, normalise } from './fingerprint.ts'
 
 const where = { service: 'notification-svc', topic: 'todo.task', type: 'todo.task.created' }
 const failure = (message: string, more: Partial<Failure> = {}): Failure => ({
@@ -79,7 +79,36 @@ describe('the fingerprint stays the same', () => {
     expect(fingerprint(other, where)).toBe(fingerprint(one, where))
   })
 
+  it('whatever the path, the line and the column in the stack', () => {
+    const part = fc.stringMatching(/^[a-zA-Z0-9_.@-]{1,12}$/).filter((each) => each !== 'node_modules')
+    const place = fc
+      .tuple(
+        fc.constantFrom('/', 'file:///', 'C:\\', 'webpack-internal:///'),
+        fc.array(part, { maxLength: 5 }),
+        fc.nat(9999),
+        fc.nat(200),
+      )
+      .map(([root, parts, line, column]) => `${root}${[...parts, 'pay.ts'].join('/')}:${line}:${column}`)
+    const stack = (places: readonly string[]) =>
+      [
+        'TypeError: x is not a function',
+        `    at charge (${places[0]})`,
+        `    at async handle (${places[1]})`,
+        `    at ${places[2]}`,
+        '    at process.processTicksAndRejections (node:internal/process/task_queues:105:5)',
+      ].join('\n')
+    const three = fc.array(place, { minLength: 3, maxLength: 3 })
+    const of = (places: readonly string[]) =>
+      fingerprint(failure('x is not a function', { kind: 'handler', stack: stack(places) }), where)
+    fc.assert(
+      fc.property(three, three, (one, other) => {
+        expect(of(other)).toBe(of(one))
+      }),
+    )
+  })
+
   it('for ever: it is stored', () => {
+    expect(FINGERPRINT_VERSION).toBe('f1')
     expect(print('order 17 of ann@example.org was refused')).toBe('f1-58e2a4fb32f940f1')
   })
 })
@@ -109,6 +138,27 @@ describe('the fingerprint differs', () => {
     ]
     expect(new Set(all).size).toBe(all.length)
     for (const each of all) expect(each).toMatch(/^f1-[0-9a-f]{16}$/)
+  })
+
+  it('between two functions whose built-in call threw the same', () => {
+    const from = (name: string) =>
+      fingerprint(
+        failure('Reduce of empty array with no initial value', {
+          kind: 'handler',
+          stack: `TypeError: no\n    at Array.reduce (<anonymous>)\n    at ${name} (/app/pay.ts:1:1)`,
+        }),
+        where,
+      )
+    expect(from('charge')).not.toBe(from('refund'))
+    const all = (name: string) =>
+      fingerprint(
+        failure('no', {
+          kind: 'handler',
+          stack: `Error: no\n    at async Promise.all (index 3)\n    at async ${name} (/app/pay.ts:1:1)`,
+        }),
+        where,
+      )
+    expect(all('charge')).not.toBe(all('refund'))
   })
 
   it('between two functions of one handler, but not between two lines of one', () => {

@@ -2,6 +2,12 @@ import { createHash } from 'node:crypto'
 import type { Failure } from './failure.ts'
 
 /**
+ * Which reading of a failure a fingerprint is made by; it is its beginning. Fingerprints are stored: whatever changes one
+ * of them needs another version, so that old groups and new ones are not mixed up.
+ */
+export const FINGERPRINT_VERSION = 'f1'
+
+/**
  * What makes two failures the same: where they happened, what was thrown, and its message without all that changes from
  * event to event. Category and kind are left out: an override added to the rules must not tear a group in two.
  */
@@ -20,7 +26,7 @@ export const fingerprint = (
     normalise(message),
     siteOf(failure),
   ]
-  return `f1-${createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 16)}`
+  return `${FINGERPRINT_VERSION}-${createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 16)}`
 }
 
 const MAX_RAW = 2000
@@ -67,6 +73,8 @@ export const normalise = (message: string): string =>
     .trim()
     .slice(0, MAX_NORMAL)
 
+/** Frames of the language itself, and of what was installed. */
+const NOT_OURS = /^(?:node:|<anonymous>|native|index \d)|node_modules/
 const FRAME = /^ {4}at (?:async )?(?:new )?(?:([^\s(]+) (?:\[as [^\]]+\] )?\()?(.+?)\)?$/
 
 /**
@@ -77,7 +85,7 @@ const siteOf = ({ kind, stack }: Failure): string => {
   if (kind !== 'handler' || !stack) return ''
   for (const line of stack.split('\n')) {
     const [, name = '', file] = FRAME.exec(line) ?? []
-    if (file === undefined || file.startsWith('node:') || file.includes('node_modules')) continue
+    if (file === undefined || NOT_OURS.test(file)) continue
     return name.slice(name.lastIndexOf('.') + 1)
   }
   return ''

@@ -26,13 +26,25 @@ export type PlainBackoff =
       readonly kind: 'linear'
       readonly initial: Millis
       readonly step: Millis
+      /** No step is shorter than this, before jitter. */
+      readonly min?: Millis
       readonly max: Millis
       readonly jitter: Jitter
+    }
+  | {
+      /** Anything between `initial` and `multiplier` times the delay before; it is its own jitter. */
+      readonly kind: 'decorrelated'
+      readonly initial: Millis
+      readonly multiplier: number
+      readonly max: Millis
     }
   | { readonly kind: 'fixed'; readonly delay: Millis; readonly jitter: Jitter }
   | { readonly kind: 'none' }
 
-/** Progressive backoff: each tier holds up to and including its retry number. */
+/**
+ * Progressive backoff: each tier holds up to and including its retry number, the last one for ever. Its formula goes
+ * by the number of the retry, not by the number within the tier.
+ */
 export interface Tier {
   readonly upTo: number
   readonly backoff: PlainBackoff
@@ -41,9 +53,12 @@ export interface Tier {
 /**
  *   none     d
  *   full     anything in [0, d]
- *   half     anything in [d/2, d]
+ *   half     anything in [d/2, d], and only then capped
  *   wide     anything in [d/2, 3d/2]
  *   spread   d ± ratio
+ *
+ * Except for half, d is capped before the jitter: those who reached the cap must not all wait the same time, so that
+ * wide and spread may go beyond it.
  */
 export type Jitter =
   | { readonly kind: 'none' | 'full' | 'half' | 'wide' }

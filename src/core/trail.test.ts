@@ -50,6 +50,12 @@ test('short texts are kept whole, long ones end in an ellipsis and split no char
   expect(record?.stack?.isWellFormed()).toBe(true)
 })
 
+test('the last delay travels with it, and stays until there is another', () => {
+  const trail = extendTrail({ ...freshTrail, delay: 1500 }, failureOf('x'), 5)
+  expect(decodeTrail(encodeTrail(trail))).toEqual(trail)
+  expect(trail.delay).toBe(1500)
+})
+
 test('the replay of a trail stays with it', () => {
   const replay = { letter: 'l', attempt: 1, receiptTo: 'office' }
   expect(extendTrail({ ...freshTrail, generation: 2, replay }, failureOf('x'), 5)).toMatchObject({

@@ -1,5 +1,5 @@
 import type { Category, Failure, Kind } from './failure.ts'
-import type { Instant } from './time.ts'
+import type { Instant, Millis } from './time.ts'
 
 /** One failed attempt, as it is remembered. */
 export interface AttemptRecord {
@@ -26,6 +26,8 @@ export interface Trail {
   readonly counts: Readonly<Partial<Record<Category, number>>>
   /** The first record and the newest ones, oldest first. Between them records may be left out. */
   readonly records: readonly AttemptRecord[]
+  /** How long the backoff made it wait last: what decorrelated backoff grows from. */
+  readonly delay?: Millis
   /** Present while the parcel is a replay: whom to tell how it ended. */
   readonly replay?: Replay
 }

@@ -1,9 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { policies } from '../../test/policies.ts'
+import { loadedDice } from '../testing/dice.ts'
 import type { Category, Failure } from './failure.ts'
 import { POLICIES, type Policy } from './policy.ts'
-import { freshTrail, type Trail } from './trail.ts'
-import { decide, type Verdict } from './verdict.ts'
+import { totalsOf } from './totals.ts'
+import { decodeTrail, encodeTrail, freshTrail, type Trail } from './trail.ts'
+import { decide, UNKNOWN_RETRIES, type Verdict } from './verdict.ts'
 
 const failure = (category: Category, extra: Partial<Failure> = {}): Failure => ({
   category,
@@ -129,6 +132,165 @@ describe('decide', () => {
           expect(verdict.do).toBe('dead')
         },
       ),
+    )
+  })
+})
+
+describe("the other side's wish", () => {
+  const asking = (retryAfter: number, trail: Trail = freshTrail, policy: Policy = POLICIES.standard) =>
+    decide({ policy }, trail, failed('transient', { retryAfter }), 1000, () => 0.5)
+
+  it('wins, be it longer than the cap or nothing at all', () => {
+    expect(asking(200_000)).toMatchObject({ do: 'retry', due: 201_000 })
+    expect(asking(0)).toMatchObject({ do: 'retry', due: 1000 })
+    expect(asking(0.2)).toMatchObject({ do: 'retry', due: 1001 })
+  })
+
+  it('goes no further than limit and window', () => {
+    expect(asking(300_000)).toMatchObject({ do: 'retry', due: 301_000 })
+    expect(asking(300_001)).toMatchObject({ do: 'dead', reason: 'window exhausted' })
+    expect(asking(10, { ...freshTrail, spent: 5 })).toMatchObject({
+      do: 'dead',
+      reason: 'attempts exhausted',
+    })
+    expect(asking(10, freshTrail, POLICIES.none)).toMatchObject({ do: 'dead', reason: 'attempts exhausted' })
+  })
+
+  it('leaves our own pace as it was', () => {
+    expect(asking(200_000, { ...freshTrail, spent: 1, delay: 700 })).toMatchObject({ trail: { delay: 700 } })
+  })
+})
+
+describe('the last delay', () => {
+  const policy: Policy = {
+    name: 'p',
+    backoff: { kind: 'decorrelated', initial: 100, multiplier: 3, max: 5000 },
+    retries: 6,
+  }
+
+  it('travels with the trail, and the next grows out of it', () => {
+    let trail: Trail = freshTrail
+    const delays: number[] = []
+    for (let now = 0; ; ) {
+      const verdict = decide({ policy }, trail, failed('transient'), now, () => 0.999_999)
+      if (verdict.do !== 'retry') break
+      delays.push(verdict.due - now)
+      now = verdict.due
+      trail = decodeTrail(encodeTrail(verdict.trail))
+      expect(trail.delay).toBe(delays.at(-1))
+    }
+    expect(delays).toEqual([300, 900, 2700, 5000, 5000, 5000])
+  })
+
+  it('being throttled goes one step further', () => {
+    const verdict = decide(
+      { policy },
+      { ...freshTrail, spent: 1, delay: 200 },
+      failed('rate-limited'),
+      0,
+      () => 0.5,
+    )
+    // 350 out of [100, 600], then 575 out of [100, 1050]
+    expect(verdict).toMatchObject({ due: 575, trail: { delay: 575 } })
+  })
+
+  it('that someone else wrote into a header does no harm', () => {
+    for (const delay of ['"x"', 'null', '-5', '{}', '1e999']) {
+      const trail = decodeTrail(`{"spent":1,"generation":0,"counts":{},"records":[],"delay":${delay}}`)
+      const verdict = decide({ policy }, trail, failed('transient'), 0, () => 0.5)
+      expect(verdict, delay).toMatchObject({ do: 'retry', due: delay === '1e999' ? 5000 : 200 })
+    }
+  })
+})
+
+describe('for every policy and whatever fails', () => {
+  const failing = fc.record({
+    category: fc.constantFrom<Category>('transient', 'rate-limited', 'unknown'),
+    retryAfter: fc.option(fc.nat(20_000), { nil: undefined, freq: 4 }),
+    took: fc.nat(500),
+  })
+  const lives = fc.array(failing, { minLength: 25, maxLength: 25 })
+
+  /** The moments of all attempts, each failing after it took its time, and how it ended. */
+  const trace = (
+    policy: Policy,
+    life: readonly { category: Category; retryAfter: number | undefined; took: number }[],
+    seed: number,
+  ) => {
+    const { next } = loadedDice(seed)
+    const failures: number[] = []
+    let trail: Trail = freshTrail
+    let due = 1_000_000
+    for (let i = 0; ; i++) {
+      const { category, retryAfter, took } = life[i % life.length]!
+      const now = due + took
+      failures.push(now)
+      const extra = retryAfter === undefined ? {} : { retryAfter }
+      const verdict = decide({ policy }, trail, failed(category, extra), now, next)
+      if (verdict.do !== 'retry') return { verdict, failures, last: due }
+      expect(Number.isSafeInteger(verdict.due)).toBe(true)
+      expect(verdict.due).toBeGreaterThanOrEqual(now)
+      if (retryAfter !== undefined) expect(verdict.due).toBe(now + retryAfter)
+      due = verdict.due
+      trail = verdict.trail
+    }
+  }
+
+  it('attempts never exceed the limit, and unknown failures never more than two retries', () => {
+    fc.assert(
+      fc.property(policies(10_000), lives, fc.nat(), (policy, life, seed) => {
+        const { verdict, failures } = trace(policy, life, seed)
+        expect(failures.length).toBeLessThanOrEqual(policy.retries + 1)
+        expect(verdict).toMatchObject({ do: 'dead', trail: { spent: failures.length } })
+        const unknown = verdict.do === 'dead' ? (verdict.trail.counts.unknown ?? 0) : 0
+        expect(unknown).toBeLessThanOrEqual(UNKNOWN_RETRIES + 1)
+      }),
+    )
+  })
+
+  it('no retry is due later than the window after the first failure', () => {
+    fc.assert(
+      fc.property(policies(10_000), lives, fc.nat(), (policy, life, seed) => {
+        const { failures, last } = trace(policy, life, seed)
+        if (failures.length > 1 && policy.window !== undefined) {
+          expect(last - failures[0]!).toBeLessThanOrEqual(policy.window)
+        }
+      }),
+    )
+  })
+
+  it('it is buried for what is really exhausted', () => {
+    fc.assert(
+      fc.property(policies(10_000), lives, fc.nat(), (policy, life, seed) => {
+        const { verdict, failures } = trace(policy, life, seed)
+        if (verdict.do !== 'dead') throw new Error(verdict.do)
+        if (verdict.reason === 'window exhausted') expect(policy.window).toBeDefined()
+        else {
+          expect(verdict.reason).toBe('attempts exhausted')
+          const unknown = verdict.trail.counts.unknown ?? 0
+          expect(failures.length === policy.retries + 1 || unknown === UNKNOWN_RETRIES + 1).toBe(true)
+        }
+      }),
+    )
+  })
+
+  it('the same dice give the same trace', () => {
+    fc.assert(
+      fc.property(policies(10_000), lives, fc.nat(), (policy, life, seed) => {
+        expect(trace(policy, life, seed)).toEqual(trace(policy, life, seed))
+      }),
+    )
+  })
+
+  it('plain failures that take no time wait within the totals told in advance', () => {
+    const plain = [{ category: 'transient' as const, retryAfter: undefined, took: 0 }]
+    fc.assert(
+      fc.property(policies(10_000), fc.nat(), (policy, seed) => {
+        const { failures, last } = trace(policy, plain, seed)
+        const { least, greatest } = totalsOf(policy)
+        expect(last - failures[0]!).toBeGreaterThanOrEqual(least)
+        expect(last - failures[0]!).toBeLessThanOrEqual(greatest)
+      }),
     )
   })
 })

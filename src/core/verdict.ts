@@ -1,4 +1,4 @@
-import { delayOf, type Roll } from './backoff.ts'
+import { delayOf, longerDelayOf, type Roll } from './backoff.ts'
 import type { Category, Failure } from './failure.ts'
 import type { DeathReason } from './letter.ts'
 import type { Policy } from './policy.ts'
@@ -60,12 +60,15 @@ const afterFailure = (policy: Policy, trail: Trail, failure: Failure, now: Insta
   }
   const retry = trail.spent
   if (retry > limitOf(policy, failure.category, trail)) return dead('attempts exhausted', failure, trail)
-  const delay = waitFor(policy, failure, retry, roll)
+  // a part of a millisecond is waited whole: never sooner than was asked
+  const asked = failure.retryAfter === undefined ? undefined : Math.ceil(failure.retryAfter)
+  const delay = asked ?? waitFor(policy, failure, trail, roll)
   const first = trail.firstFailureAt ?? now
   if (policy.window !== undefined && now + delay > first + policy.window) {
     return dead('window exhausted', failure, trail)
   }
-  return { do: 'retry', due: now + delay, trail }
+  // what the other side asked for says nothing of our own pace
+  return { do: 'retry', due: now + delay, trail: asked === undefined ? { ...trail, delay } : trail }
 }
 
 /** How many retries the policy grants, counted so that only unknown failures use up the unknown's two. */
@@ -75,11 +78,11 @@ const limitOf = (policy: Policy, category: Category, trail: Trail): number => {
   return Math.min(policy.retries, others + UNKNOWN_RETRIES)
 }
 
-/** The other side's wish wins; without one, being throttled waits one step longer than failing. */
-const waitFor = (policy: Policy, failure: Failure, retry: number, roll: Roll): Millis => {
-  if (failure.retryAfter !== undefined) return failure.retryAfter
-  return delayOf(policy.backoff, failure.category === 'rate-limited' ? retry + 1 : retry, roll)
-}
+/** Being throttled without a word on how long waits one step longer than failing. */
+const waitFor = ({ backoff }: Policy, { category }: Failure, { spent, delay }: Trail, roll: Roll): Millis =>
+  category === 'rate-limited'
+    ? longerDelayOf(backoff, spent, roll, delay)
+    : delayOf(backoff, spent, roll, delay)
 
 const dead = (reason: DeathReason, failure: Failure, trail: Trail): Verdict => ({
   do: 'dead',

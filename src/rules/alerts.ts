@@ -3,7 +3,12 @@ import type { Picker } from './levels.ts'
 import type { WrittenRules } from './schema.ts'
 
 /** Each metric's nearest word counts as a whole; what it leaves out is built in. */
-export const resolveAlerts = ({ pick, note }: Picker<WrittenRules>): readonly Alert[] =>
+export const resolveAlerts = (from: Picker<WrittenRules>): readonly Alert[] => {
+  if (from.noting || from.levels.some(({ says }) => says.alerts !== undefined)) return alertsFrom(from)
+  return BUILT_IN
+}
+
+const alertsFrom = ({ pick, note }: Pick<Picker<WrittenRules>, 'pick' | 'note'>): readonly Alert[] =>
   (Object.keys(METRICS) as Metric[]).flatMap((metric): readonly Alert[] => {
     const path = `alerts.${metric}`
     const own = pick(path, (says) => says.alerts?.[metric])
@@ -24,3 +29,6 @@ export const resolveAlerts = ({ pick, note }: Picker<WrittenRules>): readonly Al
       },
     ]
   })
+
+/** Most books leave them as they are: one list for all. */
+const BUILT_IN = alertsFrom({ pick: () => undefined, note: () => {} } as unknown as Picker<WrittenRules>)

@@ -22,6 +22,7 @@ policies:
   steps: { backoff: linear, step: 5s, max: 300s, attempts: 5 }
   steady: { backoff: fixed, delay: 3s, jitter: none, retries: 3 }
   at-once: { backoff: none, attempts: 2 }
+  crowd: { backoff: decorrelated, initial: 100ms, multiplier: 3, max: 10s }
   escalating:
     backoff: tiers
     retries: 9
@@ -32,10 +33,12 @@ policies:
   patient: { extends: patient, retries: 9 }
 breakers:
   gentle: { extends: externalBreaker, failures: 10, open: 300s, probes: 3, successes: 3, interval: 1m }
+  wary: { rate: 50%, window: 100, volume: 5, spread: 10%, probeLease: 5s, ramp: 30s }
 timeouts: { quick: 2s }
 dependencies:
   mailer: { extends: smtp, timeout: quick, breaker: gentle, timeouts: { send: 20s } }
-  crm: { breaker: { failures: 4 } }
+  crm: { breaker: { failures: 4 }, budget: { ratio: 20%, perSecond: 10, burst: 100 } }
+  lax: { extends: crm, budget: none }
 stores: { redis: "§{REDIS:-redis://localhost}", index: }
 defaults:
   concurrency: 8
@@ -72,7 +75,13 @@ services:
     afterDeath: hold
     poison: { failures: 3, within: 60s, categories: [unknown, transient], crashes: 2 }
     batch: { size: 25, timeout: 2s, concurrency: 5, by: source }
+    demand: { poll: 1s, atOnce: 50, min: 5, max: 20 }
+    batchers:
+      domain: { size: 25, timeout: 2s, concurrency: 5, by: source }
+      urgent: { size: 10, timeout: 500ms, priorities: [high, critical] }
     events:
+      ml.trial.*: { batch: domain, policy: crowd }
+      ml.done: { batch: off, deadLetter: { quarantine: "{queue}.aside.{kind}" } }
       ml.run.*: { policy: budget, ttl: 1d, priority: high, criticality: critical }
       ui.command.*: { policy: at-once, poison: off, dataLoss: acceptable }
 dapr:

@@ -3,7 +3,9 @@ import type { Millis } from '../core/time.ts'
 import { type Breaker, type Dependency, NAMING, STORES, TIMEOUTS } from './builtin.ts'
 import { buildBreakers, buildDependencies } from './guards.ts'
 import type { Naming } from './naming.ts'
-import { buildPolicies } from './policies.ts'
+import type { Path, Place } from './place.ts'
+import { buildPolicies, type PolicyFor } from './policies.ts'
+import { present } from './present.ts'
 import type { WrittenBook, WrittenDefaults, WrittenService } from './schema.ts'
 
 /** A rule book that holds: what it says, over what is built in. Plain data; nothing in it changes. */
@@ -20,8 +22,14 @@ export interface RuleBook {
   readonly defaults: WrittenDefaults
   readonly services: ReadonlyMap<string, WrittenService>
   readonly dapr: NonNullable<WrittenBook['dapr']>
-  /** The line on which each path of the book is written, by `pathKey`. */
-  readonly lines: ReadonlyMap<string, number>
+  /** What the book itself says, before anything built in is laid under it. */
+  readonly written: Partial<WrittenBook>
+  /** The book's own file first, then those that it extends. */
+  readonly files: readonly string[]
+  /** Where a path of the book is written: its key, or the item of a list. undefined: it is not. */
+  placeOf(path: Path, what?: 'value'): Place | undefined
+  /** Said in code: it comes before what is written. */
+  readonly policyFor?: PolicyFor
 }
 
 export interface Topic {
@@ -33,9 +41,10 @@ export interface Topic {
 
 export const buildBook = (
   written: Partial<WrittenBook>,
-  file?: string,
-  lines: ReadonlyMap<string, number> = new Map(),
+  files: readonly string[] = [],
+  placeOf: RuleBook['placeOf'] = () => undefined,
 ): RuleBook => {
+  const [file] = files
   const timeouts = new Map([...TIMEOUTS, ...Object.entries(written.timeouts ?? {})])
   const breakers = buildBreakers(written.breakers ?? {})
   return {
@@ -53,7 +62,9 @@ export const buildBook = (
     defaults: written.defaults ?? {},
     services: new Map(Object.entries(written.services ?? {})),
     dapr: written.dapr ?? {},
-    lines,
+    written,
+    files,
+    placeOf,
   }
 }
 
@@ -66,9 +77,6 @@ const topic = (entry: NonNullable<WrittenBook['topics']>[string]): Topic => {
   }
   return { types: entry }
 }
-
-const present = <T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
-  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never
 
 /** No rule book at all: everything as built in. */
 export const emptyBook: RuleBook = buildBook({})

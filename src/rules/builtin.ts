@@ -1,4 +1,6 @@
-import type { Category } from '../core/failure.ts'
+import type { BreakerRules } from '../core/breaker.ts'
+import type { BudgetRules } from '../core/budget.ts'
+import type { PoisonRules } from '../core/poison.ts'
 import type { Millis } from '../core/time.ts'
 import type { Naming } from './naming.ts'
 
@@ -9,17 +11,8 @@ const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-/** Opens on the failure number `failures`, stays so for `open`, then lets `probes` through at a time. */
-export interface Breaker {
-  readonly name: string
-  readonly failures: number
-  readonly open: Millis
-  readonly probes: number
-  /** Successes of probes that close it again. */
-  readonly successes: number
-  /** A closed breaker forgets its failures after this long. Absent: only a success makes it forget. */
-  readonly interval?: Millis
-}
+export type Breaker = BreakerRules
+export type Budget = BudgetRules
 
 /** A named downstream. */
 export interface Dependency {
@@ -28,18 +21,10 @@ export interface Dependency {
   /** For single operations of it, by name. */
   readonly timeouts: Readonly<Record<string, Millis>>
   readonly breaker?: Breaker
+  readonly budget?: Budget
 }
 
-export interface Poison {
-  /** So many failures of one message with one signature … */
-  readonly failures: number
-  /** … within this long are poison. */
-  readonly within: Millis
-  /** Which failures count. */
-  readonly categories: readonly Category[]
-  /** So many deaths of the process on one message are poison too. */
-  readonly crashes: number
-}
+export type Poison = PoisonRules
 
 export type Severity = 'info' | 'warning' | 'critical'
 export type Unit = 'count' | 'per minute' | 'ratio' | 'ms'
@@ -80,6 +65,9 @@ export const BREAKERS = byName(
 
 /** In place of a breaker's name: none at all. */
 export const NO_BREAKER = 'none'
+
+/** What a budget starts from, where it leaves something out. */
+export const BARE_BUDGET: Budget = { ratio: 0.2, perSecond: 10, burst: 100 }
 
 const dependency = (
   guard: Breaker,
@@ -136,6 +124,7 @@ export const DEFAULTS = {
   criticality: 'medium',
   dataLoss: 'unacceptable',
   batch: { size: 25, timeout: 2 * SECOND, concurrency: 5, by: 'none' },
+  demand: { poll: SECOND, atOnce: 50, min: 5, max: 20 },
   concurrency: 10,
   /** Deliveries held per worker, so that one is ready when another ends. */
   windowPerWorker: 2,

@@ -1,17 +1,8 @@
 import { POLICIES } from '../core/policy.ts'
+import { checkBreaker, checkServices } from './check-services.ts'
+import { type Finding, type Loose, loose } from './loose.ts'
+import type { Path } from './place.ts'
 import { type BackoffKind, KEYS, NEEDED } from './policies.ts'
-import type { Path } from './tree.ts'
-
-/** What the schema can't say, because it takes two places of the book to see it. */
-export interface Finding {
-  readonly path: Path
-  /** Whether the key is at fault, or the value. */
-  readonly at: 'key' | 'value'
-  readonly found: string
-  readonly expected: string
-}
-
-type Loose = Readonly<Record<string, unknown>>
 
 /** Looks at the tree as it is, right or wrong, so that everything is told at once with what the schema finds. */
 export const checkBook = (root: unknown): readonly Finding[] => {
@@ -34,11 +25,11 @@ export const checkBook = (root: unknown): readonly Finding[] => {
   for (const section of ['policies', 'dependencies', 'breakers']) {
     findings.push(...checkCircles(section, loose(book[section])))
   }
-  return [...findings, ...checkTopics(loose(book.topics))]
+  for (const [name, breaker] of Object.entries(loose(book.breakers))) {
+    findings.push(...checkBreaker(['breakers', name], loose(breaker)))
+  }
+  return [...findings, ...checkServices(book), ...checkTopics(loose(book.topics))]
 }
-
-const loose = (value: unknown): Loose =>
-  value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Loose) : {}
 
 const LONGEST_CHAIN = 16
 
@@ -89,7 +80,7 @@ const kindOf = (policy: Loose, written: Loose): unknown => {
 
 const ALL_KEYS = [...new Set(Object.values(KEYS).flat())]
 
-function* checkPolicy(path: Path, policy: Loose, written: Loose): Generator<Finding> {
+export function* checkPolicy(path: Path, policy: Loose, written: Loose): Generator<Finding> {
   const kind = kindOf(policy, written)
   yield* checkKeys(path, policy, kind)
   const needed = NEEDED[kind as BackoffKind]

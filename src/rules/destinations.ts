@@ -1,6 +1,7 @@
 import { covers } from '../core/pattern.ts'
 import type { Millis } from '../core/time.ts'
 import type { RuleBook } from './book.ts'
+import { quarantinesOf } from './naming.ts'
 import { rulesFor } from './resolve.ts'
 
 /**
@@ -20,7 +21,7 @@ export const destinationsFor = (
     const { destination, quarantine, expire } = rulesFor(book, service, event, topic).deadLetter
     found.set(destination, { name: destination, ...(expire !== undefined && { expire }) })
     // What was set aside as poison waits for an operator, however long that takes.
-    found.set(quarantine, { name: quarantine })
+    for (const name of quarantinesOf(quarantine)) found.set(name, { name })
   }
   return [...found.values()]
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { emptyBook } from './book.ts'
 import { explain } from './explain.ts'
-import { jsonSchema, readRules } from './load.ts'
+import { readRules } from './load.ts'
 import { rulesFor } from './resolve.ts'
 import { explainText } from './tell.ts'
 
@@ -45,6 +45,8 @@ it('tells programs everything, as JSON', () => {
       windowMs: null,
       jitter: '±20%',
     },
+    // 10, 20, 30, 40 s, each ± 20%
+    delays: { leastMs: 80_000, expectedMs: 100_000, greatestMs: 120_000 },
     overrides: [{ match: { code: 'EAUTH' }, category: 'permanent', reason: 'a password does not heal' }],
     idempotency: { pattern: 'dedup', store: 'redis', ttlMs: 604_800_000, key: 'id' },
     deadLetter: {
@@ -84,6 +86,13 @@ it('tells people the same in columns, with the line at the right', () => {
   expect(text).toMatch(/^ {2}backoff +linear 10s \+ 10s, at most 1m, jitter ±20% +book\.yaml:9$/m)
   expect(text).toMatch(/^override +code EAUTH is permanent: a password does not heal +book\.yaml:13$/m)
   expect(text).toMatch(/^timeout +15s +built in$/m)
+  expect(text).toMatch(/^ {2}delays in all +80s to 100s to 2m +book\.yaml:9$/m)
+  expect(text).toMatch(/^breaker +externalBreaker +book\.yaml:11$/m)
+  expect(text).toMatch(
+    /^ {2}trips +externalBreaker: opens on failure 5 for 2m, 2 probes, closes on 1 +built in$/m,
+  )
+  expect(text).toMatch(/^depends on smtp +30s a call +book\.yaml:12$/m)
+  expect(text).toMatch(/^ {2}breaker +smtp: opens on failure 5 for 2m, 1 probe, closes on 1 +built in$/m)
   const columns = lines.slice(2).flatMap((line) => {
     const at = line.search(/(book\.yaml:\d+|built in)$/)
     return at === -1 ? [] : [at]
@@ -95,8 +104,40 @@ it('never shows what a store is reached by', () => {
   expect(JSON.stringify(explain(email)) + explainText(email)).not.toMatch(/hunter2/)
 })
 
-it('gives a schema that editors can use', () => {
-  const schema = jsonSchema() as { properties: Record<string, unknown>; required: string[] }
-  expect(schema.required).toEqual(['version'])
-  expect(Object.keys(schema.properties)).toContain('services')
+it('has the fields that programs rely on, in every answer', () => {
+  expect(explain(rulesFor(emptyBook, 'svc', 'a.b'))).toMatchObject({
+    service: 'svc',
+    event: 'a.b',
+    consumerGroup: 'svc',
+    covered: 'default',
+    criticality: 'medium',
+    dataLoss: 'unacceptable',
+    policy: {
+      name: 'standard',
+      backoff: 'exponential',
+      initialMs: 1000,
+      multiplier: 2,
+      maxDelayMs: 30_000,
+      maxRetries: 5,
+      windowMs: 300_000,
+      jitter: 'half',
+    },
+    // 1 + 2 + 4 + 8 + 16 s, of which half jitter takes up to a half
+    delays: { leastMs: 15_500, expectedMs: 23_250, greatestMs: 31_000 },
+    overrides: [],
+    idempotency: { pattern: 'dedup', store: 'app', ttlMs: 604_800_000, key: 'id' },
+    deadLetter: { destination: '_svc.deadletter', retentionMs: 2_592_000_000, reprocessing: 'manual' },
+    breaker: null,
+    timeoutMs: 15_000,
+    dependencyTimeouts: {},
+    order: 'none',
+    channel: null,
+    alerts: expect.any(Array),
+    provenance: { policy: 'built in' },
+  })
+})
+
+it('answers a pair that was asked for before with the same rules', () => {
+  expect(rulesFor(book, 'mail-svc', 'dispatch.email')).toBe(email)
+  expect(email.provenance).toBe(email.provenance)
 })

@@ -1,6 +1,7 @@
 import type { Backoff, PlainBackoff } from '../core/policy.ts'
-import type { Breaker } from './builtin.ts'
-import type { Rules } from './rules.ts'
+import { totalsOf } from '../core/totals.ts'
+import type { Breaker, Dependency } from './builtin.ts'
+import type { Batch, Rules, ServiceRules } from './rules.ts'
 import { showAlert, showJitter } from './show.ts'
 
 /** The rules of a pair for programs: every field there, null where nothing applies. */
@@ -19,6 +20,7 @@ export const explain = (rules: Rules) => ({
     maxRetries: rules.policy.retries,
     windowMs: rules.policy.window ?? null,
   },
+  delays: explainDelays(rules),
   overrides: rules.overrides,
   idempotency: {
     pattern: rules.idempotency.pattern,
@@ -36,12 +38,7 @@ export const explain = (rules: Rules) => ({
   breaker: rules.breaker ? explainBreaker(rules.breaker) : null,
   timeoutMs: rules.timeout,
   dependencyTimeouts: Object.fromEntries(rules.dependencies.map(({ name, timeout }) => [name, timeout])),
-  dependencies: rules.dependencies.map(({ name, timeout, timeouts, breaker }) => ({
-    name,
-    timeoutMs: timeout,
-    operationTimeoutsMs: timeouts,
-    breaker: breaker ? explainBreaker(breaker) : null,
-  })),
+  dependencies: rules.dependencies.map(explainDependency),
   poison: rules.poison
     ? {
         failures: rules.poison.failures,
@@ -53,18 +50,17 @@ export const explain = (rules: Rules) => ({
   order: rules.order,
   afterDeath: rules.afterDeath,
   channel: rules.channel ?? null,
-  batch: rules.batch
-    ? {
-        size: rules.batch.size,
-        timeoutMs: rules.batch.timeout,
-        concurrency: rules.batch.concurrency,
-        by: rules.batch.by,
-      }
-    : null,
+  batch: rules.batch ? explainBatch(rules.batch) : null,
   ttlMs: rules.ttl ?? null,
   alerts: rules.alerts.map((alert) => ({ ...alert, text: showAlert(alert) })),
   provenance: rules.provenance,
 })
+
+/** All waits of the policy added up, from the luckiest throw of the dice to the unluckiest. */
+const explainDelays = ({ policy }: Rules) => {
+  const { least, expected, greatest } = totalsOf(policy)
+  return { leastMs: Math.round(least), expectedMs: Math.round(expected), greatestMs: Math.round(greatest) }
+}
 
 const explainPlain = (backoff: PlainBackoff) => ({
   backoff: backoff.kind,
@@ -90,13 +86,59 @@ const explainBackoff = (backoff: Backoff) =>
       }
     : { ...explainPlain(backoff), tiers: null }
 
-const explainBreaker = ({ name, failures, open, probes, successes, interval }: Breaker) => ({
+const explainBreaker = (breaker: Breaker) => ({
+  name: breaker.name,
+  failures: breaker.failures,
+  rate: breaker.rate ?? null,
+  window: breaker.window
+    ? 'calls' in breaker.window
+      ? { calls: breaker.window.calls }
+      : { timeMs: breaker.window.time }
+    : null,
+  volume: breaker.volume ?? null,
+  openMs: breaker.open,
+  spread: breaker.spread ?? null,
+  probes: breaker.probes,
+  probeLeaseMs: breaker.probeLease ?? null,
+  successes: breaker.successes,
+  intervalMs: breaker.interval ?? null,
+  rampMs: breaker.ramp ?? null,
+})
+
+const explainDependency = ({ name, timeout, timeouts, breaker, budget }: Dependency) => ({
   name,
-  failures,
-  openMs: open,
-  probes,
-  successes,
-  intervalMs: interval ?? null,
+  timeoutMs: timeout,
+  operationTimeoutsMs: timeouts,
+  breaker: breaker ? explainBreaker(breaker) : null,
+  budget: budget ?? null,
+})
+
+const explainBatch = ({ name, size, timeout, concurrency, by }: Batch) => ({
+  name: name ?? null,
+  size,
+  timeoutMs: timeout,
+  concurrency,
+  by,
+})
+
+/** What holds for the service as a whole, for programs. */
+export const explainService = ({
+  concurrency,
+  window,
+  lease,
+  demand,
+  batchers,
+  provenance,
+}: ServiceRules) => ({
+  concurrency,
+  window,
+  leaseMs: lease,
+  demand: demand ? { pollMs: demand.poll, atOnce: demand.atOnce, min: demand.min, max: demand.max } : null,
+  batchers: [...batchers.values()].map((batcher) => ({
+    ...explainBatch(batcher),
+    priorities: batcher.priorities ?? [],
+  })),
+  provenance,
 })
 
 export type Explained = ReturnType<typeof explain>

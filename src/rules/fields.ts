@@ -34,7 +34,11 @@ const reading = <T>(expected: string, read: (text: string) => T | undefined) =>
     return z.NEVER
   })
 
-export const duration = reading(A_DURATION, readDuration)
+export const duration = reading(A_DURATION, readDuration).meta({
+  pattern: '^\\d{1,12}(\\.\\d{1,6})?(ms|s|m|h|d)$',
+})
+
+const PERCENT = '^±?\\d{1,3}(\\.\\d{1,3})?%$'
 
 const readPercent = (text: string): number | undefined => {
   const [, digits] = /^±?(\d{1,3}(?:\.\d{1,3})?)%$/.exec(text) ?? []
@@ -42,7 +46,21 @@ const readPercent = (text: string): number | undefined => {
   return ratio <= 1 ? ratio : undefined
 }
 
-export const percent = reading('a share such as 10%', readPercent)
+export const percent = reading('a share such as 10%', readPercent).meta({ pattern: PERCENT })
+
+/** How far back to look: so many calls, or so long. */
+export const callsOrTime = z
+  .union([z.string(), z.number()], { error: 'a number of calls such as 100, or a duration such as 30s' })
+  .transform((written, context): { readonly calls: number } | { readonly time: Millis } => {
+    const calls = NUMBERED(written)
+    if (Number.isInteger(calls) && (calls as number) >= 1 && (calls as number) <= 1_000_000)
+      return { calls: calls as number }
+    const time = typeof written === 'string' ? readDuration(written) : undefined
+    if (time !== undefined) return { time }
+    const message = 'a number of calls such as 100, or a duration such as 30s'
+    context.issues.push({ code: 'custom', message, input: written })
+    return z.NEVER
+  })
 
 const JITTERS = ['none', 'full', 'half', 'wide'] as const
 
@@ -51,7 +69,7 @@ export const jitter = reading('one of none, full, half, wide, or a spread such a
   if (kind) return { kind } satisfies Jitter as Jitter
   const ratio = readPercent(text)
   return ratio === undefined ? undefined : ({ kind: 'spread', ratio } satisfies Jitter as Jitter)
-})
+}).meta({ pattern: `^(none|full|half|wide)$|${PERCENT}`, examples: [...JITTERS, '20%'] })
 
 export const text = z
   .string({ error: 'text' })

@@ -1,14 +1,17 @@
 import type { Millis } from '../core/time.ts'
 import {
   BARE_BREAKER,
+  BARE_BUDGET,
   BARE_TIMEOUT,
   BREAKERS,
   type Breaker,
+  type Budget,
   DEPENDENCIES,
   type Dependency,
   NO_BREAKER,
 } from './builtin.ts'
 import { extended } from './extended.ts'
+import { present } from './present.ts'
 import type { WrittenBreaker, WrittenDependency } from './schema.ts'
 
 /** The book's own over the built-in ones. One that has a built-in one's name changes only what it says. */
@@ -29,8 +32,18 @@ export const buildDependencies = (
       timeout: timeoutOf(own.timeout, timeouts) ?? base?.timeout ?? BARE_TIMEOUT,
       timeouts: { ...base?.timeouts, ...own.timeouts },
       ...(breaker && { breaker }),
+      ...budgetOf(own.budget, base?.budget),
     }
   })
+
+const budgetOf = (
+  own: WrittenDependency['budget'],
+  base: Budget | undefined,
+): { readonly budget?: Budget } => {
+  if (own === 'none') return {}
+  if (own === undefined) return base ? { budget: base } : {}
+  return { budget: { ...BARE_BUDGET, ...base, ...present(own) } }
+}
 
 /** A breaker by name or written in place, there over `base` or over the one that it extends. */
 export const breakerOf = (
@@ -50,13 +63,6 @@ export const timeoutOf = (
 ): Millis | undefined => (typeof written === 'string' ? timeouts.get(written) : written)
 
 const buildBreaker = (name: string, own: WrittenBreaker, base: Breaker = BARE_BREAKER): Breaker => {
-  const interval = own.interval ?? base.interval
-  return {
-    name,
-    failures: own.failures ?? base.failures,
-    open: own.open ?? base.open,
-    probes: own.probes ?? base.probes,
-    successes: own.successes ?? base.successes,
-    ...(interval !== undefined && { interval }),
-  }
+  const { extends: _, ...figures } = own
+  return { ...base, ...present(figures), name }
 }

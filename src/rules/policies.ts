@@ -1,13 +1,42 @@
 import { type Backoff, type Jitter, type PlainBackoff, POLICIES, type Policy } from '../core/policy.ts'
 import { extended } from './extended.ts'
+import { present } from './present.ts'
 import type { WrittenPolicy } from './schema.ts'
 
 export type BackoffKind = Backoff['kind']
+
+/** A policy as a book says it, said in code: durations and jitter are text there too. */
+export interface PolicyInCode extends PlainInCode {
+  readonly extends?: string
+  readonly backoff?: BackoffKind
+  readonly tiers?: readonly (PlainInCode & {
+    readonly upTo: number
+    readonly backoff: PlainBackoff['kind']
+  })[]
+  readonly retries?: number
+  /** The first included. */
+  readonly attempts?: number
+  readonly window?: string
+}
+
+interface PlainInCode {
+  readonly initial?: string
+  readonly multiplier?: number
+  readonly max?: string
+  readonly firstExponent?: 0 | 1
+  readonly step?: string
+  readonly delay?: string
+  readonly jitter?: string
+}
+
+/** A policy by name, one in place, or nothing: then the book decides. `type` may be a pattern. */
+export type PolicyFor = (service: string, type: string) => string | PolicyInCode | undefined
 
 /** Which keys go with which backoff; the others would be read by nobody. */
 export const KEYS: Readonly<Record<BackoffKind, readonly string[]>> = {
   exponential: ['initial', 'multiplier', 'max', 'firstExponent', 'jitter'],
   linear: ['initial', 'step', 'max', 'jitter'],
+  decorrelated: ['initial', 'multiplier', 'max'],
   fixed: ['delay', 'jitter'],
   none: [],
   tiers: ['tiers'],
@@ -29,6 +58,9 @@ export const BARE = {
   jitter: { kind: 'spread', ratio: 0.2 } as Jitter,
   retries: 2,
 } as const
+
+/** Each decorrelated wait is drawn from `initial` to this many times the one before. */
+const DECORRELATED = 3
 
 /** All policies by name: the built-in ones, and the book's own over them. */
 export const buildPolicies = (
@@ -78,6 +110,13 @@ const plain = (kind: PlainBackoff['kind'], from: Numbers): PlainBackoff => {
       }
     case 'linear':
       return { kind, initial: from.initial ?? from.step!, step: from.step!, max, jitter }
+    case 'decorrelated':
+      return {
+        kind,
+        initial: from.initial ?? BARE.initial,
+        multiplier: from.multiplier ?? DECORRELATED,
+        max,
+      }
     case 'fixed':
       return { kind, delay: from.delay!, jitter }
     case 'none':
@@ -90,6 +129,3 @@ const withoutKind = (backoff: Backoff | undefined): Numbers => {
   const { kind: _, ...numbers } = backoff
   return numbers
 }
-
-const present = (own: WrittenPolicy): Numbers =>
-  Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined))

@@ -17,13 +17,16 @@ const MOST_SHOWN = 50
 export class BadRules extends ReprieveError {
   readonly problems: readonly Problem[]
 
-  constructor(file: string, problems: readonly Problem[]) {
-    const sorted = [...problems].sort((a, b) => a.line - b.line || a.column - b.column)
+  constructor(files: readonly string[], problems: readonly Problem[]) {
+    const rank = (file: string): number => files.indexOf(file)
+    const sorted = [...problems].sort(
+      (a, b) => rank(a.file) - rank(b.file) || a.line - b.line || a.column - b.column,
+    )
     const shown = sorted.slice(0, MOST_SHOWN).map((problem) => `  ${showProblem(problem)}`)
     const left = sorted.length - shown.length
     if (left > 0) shown.push(`  and ${left} more`)
     const count = sorted.length === 1 ? '1 problem' : `${sorted.length} problems`
-    super('bad_rules', `${file} has ${count}\n${shown.join('\n')}`)
+    super('bad_rules', `${files[0]} has ${count}\n${shown.join('\n')}`)
     this.problems = sorted
   }
 }

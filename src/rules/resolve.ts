@@ -1,56 +1,86 @@
-import { POLICIES } from '../core/policy.ts'
 import type { Millis } from '../core/time.ts'
 import { resolveAlerts } from './alerts.ts'
+import { batchersOf, resolveBatch } from './batches.ts'
 import type { RuleBook } from './book.ts'
-import { APP_STORE, DEFAULTS, POISON, type Poison } from './builtin.ts'
+import { DEFAULTS, POISON, type Poison } from './builtin.ts'
+import { resolveDeadLetter, resolveIdempotency } from './fates.ts'
 import { breakerOf, timeoutOf } from './guards.ts'
 import { coverageOf, levelsOf, type Picker, picker } from './levels.ts'
-import { fillName, topicWord } from './naming.ts'
-import { buildPolicy } from './policies.ts'
-import type { Batch, DeadLetter, Idempotency, Rules } from './rules.ts'
+import { resolvePolicy } from './policy-of.ts'
+import type { Rules } from './rules.ts'
 import type { WrittenRules } from './schema.ts'
-import { serviceRules } from './services.ts'
+import { consumerGroupOf } from './services.ts'
 import { topicOf } from './topics.ts'
 
-type Pick = Picker<WrittenRules>
+/** By book, service and event. Types come from outside: whoever asks for ever new ones must not fill the memory. */
+const remembered = new WeakMap<RuleBook, { pairs: number; readonly by: Map<string, Map<string, Rules>> }>()
+const MOST_REMEMBERED = 50_000
 
 /**
  * The full rules of a pair. For each value the nearest word counts: the event's own row, then rows with a star from
  * the longest beginning to the shortest, then the service, then `defaults`, then what is built in. Overrides of all
  * levels are kept, the nearest first. `event` may be a pattern: then its rules are those of its row.
  */
-export const rulesFor = (
+export const rulesFor = (book: RuleBook, service: string, event: string, topic?: string): Rules => {
+  if (topic !== undefined) return resolve(book, service, event, topic)
+  const known = remembered.get(book)?.by.get(service)?.get(event)
+  return known ?? remember(book, resolve(book, service, event, topicOf(book, event)))
+}
+
+const remember = (book: RuleBook, rules: Rules): Rules => {
+  let all = remembered.get(book)
+  if (!all || all.pairs >= MOST_REMEMBERED) {
+    all = { pairs: 0, by: new Map() }
+    remembered.set(book, all)
+  }
+  const { service, event } = rules
+  const events = all.by.get(service) ?? new Map<string, Rules>()
+  all.by.set(service, events.set(event, rules))
+  all.pairs++
+  return rules
+}
+
+/** Where the values come from is found out when somebody asks: that takes longer than to find the values. */
+const resolve = (book: RuleBook, service: string, event: string, topic: string): Rules => {
+  const levels = levelsOf(book, service, event)
+  let found: Rules['provenance'] | undefined
+  const provenance = (): Rules['provenance'] => {
+    if (!found) {
+      const from = picker(book, levels)
+      valuesOf(book, { service, event, topic }, from, provenance)
+      found = from.provenance
+    }
+    return found
+  }
+  return valuesOf(book, { service, event, topic }, picker(book, levels, false), provenance)
+}
+
+const valuesOf = (
   book: RuleBook,
-  service: string,
-  event: string,
-  topic: string = topicOf(book, event),
+  { service, event, topic }: Pick<Rules, 'service' | 'event' | 'topic'>,
+  from: Picker<WrittenRules>,
+  provenance: () => Rules['provenance'],
 ): Rules => {
-  const from = picker(book, levelsOf(book, service, event))
-  const { pick, provenance } = from
-  const breaker = pick('breaker', (says) => says.breaker)
-  const guard = breaker === undefined ? undefined : breakerOf(breaker, 'inline', book.breakers, undefined)
+  const { pick } = from
+  const guard = resolveBreaker(book, from)
   const channel = pick('channel', (says) => says.channel)
   const poison = resolvePoison(from)
-  const batch = resolveBatch(from)
   const ttl = pick('ttl', (says) => says.ttl)
   const priority = pick('priority', (says) => says.priority)
-  const { consumerGroup, provenance: ofService } = serviceRules(book, service)
-  from.note('consumerGroup', ofService.consumerGroup!)
+  const batch = resolveBatch(from, () => batchersOf(book, service), priority)
   return {
     service,
     event,
-    consumerGroup,
+    consumerGroup: consumerGroupOf(book, service, from),
     topic,
     covered: coverageOf(book, service, event),
-    policy: resolvePolicy(book, from),
+    policy: resolvePolicy(book, service, event, from),
     timeout: timeoutOf(
       pick<Millis | string>('timeout', (says) => says.timeout, DEFAULTS.timeout),
       book.timeouts,
     )!,
     ...(guard && { breaker: guard }),
-    dependencies: pick('dependencies', (says) => says.dependencies, []).map(
-      (name) => book.dependencies.get(name)!,
-    ),
+    dependencies: resolveDependencies(book, from),
     overrides: from.all('overrides', (says) => says.overrides),
     idempotency: resolveIdempotency(book, from, topic),
     deadLetter: resolveDeadLetter(book, from, { service, topic, channel }),
@@ -64,72 +94,34 @@ export const rulesFor = (
     ...(priority !== undefined && { priority }),
     criticality: pick('criticality', (says) => says.criticality, DEFAULTS.criticality),
     dataLoss: pick('dataLoss', (says) => says.dataLoss, DEFAULTS.dataLoss),
-    provenance,
+    get provenance() {
+      return provenance()
+    },
   }
 }
 
-const resolvePolicy = (book: RuleBook, { pick, note, written, provenance }: Pick) => {
-  const named = pick<WrittenRules['policy']>('policy', (says) => says.policy, DEFAULTS.policy)!
-  if (typeof named === 'string') {
-    note('policy.definition', written(['policies', named]))
-    return book.policies.get(named) ?? POLICIES.standard
-  }
-  note('policy.definition', provenance.policy!)
-  const base = named.extends === undefined ? undefined : book.policies.get(named.extends)
-  return buildPolicy('inline', named, base)
+const resolveBreaker = (book: RuleBook, { pick, note, noteWritten, provenance }: Picker<WrittenRules>) => {
+  const named = pick('breaker', (says) => says.breaker)
+  if (named === undefined) return undefined
+  const breaker = breakerOf(named, 'inline', book.breakers, undefined)
+  if (typeof named === 'object') note('breaker.definition', provenance.breaker!)
+  else if (breaker) noteWritten('breaker.definition', ['breakers', named])
+  return breaker
 }
 
-const resolveIdempotency = (book: RuleBook, { pick, note, written }: Pick, topic: string): Idempotency => {
-  const retention = book.topics.get(topic)?.retention
-  const own = pick('idempotency.ttl', (says) => says.idempotency?.ttl)
-  if (own === undefined) {
-    note('idempotency.ttl', retention === undefined ? 'built in' : written(['topics', topic, 'retention']))
-  }
-  return {
-    pattern: pick('idempotency.pattern', (says) => says.idempotency?.pattern, DEFAULTS.pattern),
-    store: pick('idempotency.store', (says) => says.idempotency?.store, APP_STORE),
-    // What the broker has forgotten can't come again: to remember it longer would be of no use.
-    ttl: own ?? retention ?? DEFAULTS.ledgerTtl,
-    key: pick('idempotency.key', (says) => says.idempotency?.key, DEFAULTS.ledgerKey),
-  }
-}
+const resolveDependencies = (book: RuleBook, { pick, noteWritten }: Picker<WrittenRules>) =>
+  pick('dependencies', (says) => says.dependencies, NOTHING).map((name) => {
+    noteWritten(`dependencies.${name}`, ['dependencies', name])
+    return book.dependencies.get(name)!
+  })
 
-const resolveDeadLetter = (
-  book: RuleBook,
-  { pick, note, written }: Pick,
-  { service, topic, channel }: { service: string; topic: string; channel: string | undefined },
-): DeadLetter => {
-  const template = (name: 'deadLetter' | 'quarantine', path: string, own: string | undefined) => {
-    if (own === undefined) note(path, written(['naming', name]))
-    return own ?? book.naming[name]
-  }
-  const word = topicWord(topic)
-  const values = { service, topic: word, queue: `${service}.${word}`, channel }
-  const path = 'deadLetter.destination'
-  const ownDestination = pick(path, (says) => says.deadLetter?.destination)
-  const destination = fillName(template('deadLetter', path, ownDestination), values)
-  const aside = 'deadLetter.quarantine'
-  const ownQuarantine = pick(aside, (says) => says.deadLetter?.quarantine)
-  const quarantine = template('quarantine', aside, ownQuarantine)
-  const expire = pick('deadLetter.expire', (says) => says.deadLetter?.expire)
-  return {
-    destination,
-    quarantine: fillName(quarantine, { ...values, deadLetter: destination }),
-    retention: pick('deadLetter.retention', (says) => says.deadLetter?.retention, DEFAULTS.retention),
-    ...(expire !== undefined && { expire }),
-    reprocessing: pick(
-      'deadLetter.reprocessing',
-      (says) => says.deadLetter?.reprocessing,
-      DEFAULTS.reprocessing,
-    ),
-    ...(channel !== undefined && { channel }),
-  }
-}
+const NOTHING: readonly string[] = []
 
 /** A level that says `off` ends it, whatever levels behind it say. */
-const resolvePoison = ({ pick }: Pick): Poison | undefined => {
+const resolvePoison = ({ pick, noting }: Picker<WrittenRules>): Poison | undefined => {
   const nearest = pick('poison', (says) => says.poison)
   if (nearest === 'off') return undefined
+  if (nearest === undefined && !noting) return POISON
   const of = <K extends keyof Poison>(key: K): Poison[K] =>
     pick(
       `poison.${key}`,
@@ -141,16 +133,5 @@ const resolvePoison = ({ pick }: Pick): Poison | undefined => {
     within: of('within'),
     categories: of('categories'),
     crashes: of('crashes'),
-  }
-}
-
-const resolveBatch = ({ pick }: Pick): Batch | undefined => {
-  if (pick('batch', (says) => says.batch) === undefined) return undefined
-  const { batch } = DEFAULTS
-  return {
-    size: pick('batch.size', (says) => says.batch?.size, batch.size),
-    timeout: pick('batch.timeout', (says) => says.batch?.timeout, batch.timeout),
-    concurrency: pick('batch.concurrency', (says) => says.batch?.concurrency, batch.concurrency),
-    by: pick('batch.by', (says) => says.batch?.by, batch.by),
   }
 }

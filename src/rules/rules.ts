@@ -38,7 +38,8 @@ export interface Rules {
   readonly provenance: Readonly<Record<string, Provenance>>
 }
 
-export type Provenance = { readonly file: string; readonly line: number } | 'built in'
+/** `code`: a function of the app's own said it. */
+export type Provenance = { readonly file: string; readonly line: number } | 'built in' | 'code'
 
 export interface Idempotency {
   readonly pattern: 'dedup' | 'upsert' | 'state' | 'transaction' | 'none'
@@ -50,6 +51,7 @@ export interface Idempotency {
 
 export interface DeadLetter {
   readonly destination: string
+  /** Where poison goes; it holds `{kind}` where each kind of failure has one of its own. */
   readonly quarantine: string
   /** How long the office keeps letters. */
   readonly retention: Millis
@@ -60,10 +62,33 @@ export interface DeadLetter {
 }
 
 export interface Batch {
+  /** Of the batcher, where it is one of the service's own. */
+  readonly name?: string
+  /** How many events it holds at most. */
   readonly size: number
   readonly timeout: Millis
   readonly concurrency: number
+  /** What the events of one batch have in common. */
   readonly by: 'none' | 'source'
+}
+
+/** Batches that several events of a service share. */
+export interface Batcher extends Batch {
+  readonly name: string
+  /** It takes every event of these priorities, whatever their rows say. */
+  readonly priorities?: readonly Priority[]
+}
+
+/** How a service asks for events. */
+export interface Demand {
+  /** How long to wait between two looks, where nobody wakes it. */
+  readonly poll: Millis
+  /** How many at most for each look. */
+  readonly atOnce: number
+  /** A worker asks again when it has fewer than this … */
+  readonly min: number
+  /** … and never has more than this. */
+  readonly max: number
 }
 
 /** What holds for a service as a whole. */
@@ -75,5 +100,8 @@ export interface ServiceRules {
   /** Deliveries that may be out and unsettled at once. */
   readonly window: number
   readonly lease: Millis
+  /** Absent: as the transport thinks best. */
+  readonly demand?: Demand
+  readonly batchers: ReadonlyMap<string, Batcher>
   readonly provenance: Readonly<Record<string, Provenance>>
 }

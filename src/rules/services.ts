@@ -1,27 +1,54 @@
 import type { Millis } from '../core/time.ts'
+import { batchersOf } from './batches.ts'
 import type { RuleBook } from './book.ts'
 import { BARE_TIMEOUT, DEFAULTS } from './builtin.ts'
 import { timeoutOf } from './guards.ts'
-import { picker, serviceLevels } from './levels.ts'
+import { type Picker, picker, serviceLevels } from './levels.ts'
 import { fillName } from './naming.ts'
-import type { ServiceRules } from './rules.ts'
+import type { Demand, ServiceRules } from './rules.ts'
+import type { WrittenDefaults } from './schema.ts'
 
 export const serviceRules = (book: RuleBook, service: string): ServiceRules => {
-  const { pick, note, written, provenance } = picker(book, serviceLevels(book, service))
-  const own = book.services.get(service)?.consumerGroup
-  note(
-    'consumerGroup',
-    written(own === undefined ? ['naming', 'consumerGroup'] : ['services', service, 'consumerGroup']),
-  )
+  const levels = serviceLevels(book, service)
+  const from = picker(book, levels)
+  const { pick, noteWritten, provenance } = from
+  const demand = resolveDemand(from)
+  for (const { says, path } of levels.toReversed()) {
+    for (const name of Object.keys(says.batchers ?? {})) {
+      noteWritten(`batchers.${name}`, [...path, 'batchers', name])
+    }
+  }
   const concurrency = pick('concurrency', (says) => says.concurrency, DEFAULTS.concurrency)
   return {
     service,
-    consumerGroup: own ?? fillName(book.naming.consumerGroup, { service }),
+    consumerGroup: consumerGroupOf(book, service, from),
     concurrency,
     window: pick('window', (says) => says.window, concurrency * DEFAULTS.windowPerWorker),
     lease: pick('lease', (says) => says.lease, leaseFor(book, service)),
+    ...(demand && { demand }),
+    batchers: batchersOf(book, service),
     provenance,
   }
+}
+
+export const consumerGroupOf = (
+  book: RuleBook,
+  service: string,
+  { noteWritten }: Pick<Picker<unknown>, 'noteWritten'>,
+): string => {
+  const own = book.services.get(service)?.consumerGroup
+  noteWritten(
+    'consumerGroup',
+    own === undefined ? ['naming', 'consumerGroup'] : ['services', service, 'consumerGroup'],
+  )
+  return own ?? fillName(book.naming.consumerGroup, { service })
+}
+
+const resolveDemand = ({ pick }: Picker<WrittenDefaults>): Demand | undefined => {
+  if (pick('demand', (says) => says.demand) === undefined) return undefined
+  const of = (key: keyof Demand): number =>
+    pick(`demand.${key}`, (says) => says.demand?.[key], DEFAULTS.demand[key])
+  return { poll: of('poll'), atOnce: of('atOnce'), min: of('min'), max: of('max') }
 }
 
 /** Long enough for the slowest handler of the service. */

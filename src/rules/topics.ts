@@ -1,15 +1,35 @@
-import { bestMatch, covers, isPrefix, matches, overlaps } from '../core/pattern.ts'
+import { covers, isPrefix, matches, overlaps } from '../core/pattern.ts'
 import type { RuleBook } from './book.ts'
 
 /** Where a type of event is published: where the book says, else a topic of its own name. */
 export const topicOf = (book: RuleBook, type: string): string => {
-  const best = bestMatch(
-    [...book.topics.values()].flatMap(({ types }) => types),
-    type,
-  )
-  if (best === undefined) return type
-  for (const [name, { types }] of book.topics) if (types.includes(best)) return name
-  return type
+  const { exact, prefixes } = homesIn(book.topics)
+  const own = exact.get(type)
+  if (own !== undefined) return own
+  return prefixes.find(([pattern]) => matches(pattern, type))?.[1] ?? type
+}
+
+interface Homes {
+  /** Types and patterns by name: a pattern is at home where it is written. */
+  readonly exact: ReadonlyMap<string, string>
+  /** Longest first. */
+  readonly prefixes: readonly (readonly [pattern: string, topic: string])[]
+}
+
+/** Asked for every event that is published: looked through once for each book. */
+const known = new WeakMap<RuleBook['topics'], Homes>()
+
+const homesIn = (topics: RuleBook['topics']): Homes => {
+  let homes = known.get(topics)
+  if (!homes) {
+    const all = [...topics].flatMap(([topic, { types }]) => types.map((type) => [type, topic] as const))
+    homes = {
+      exact: new Map(all.toReversed()),
+      prefixes: all.filter(([type]) => isPrefix(type)).sort(([a], [b]) => b.length - a.length),
+    }
+    known.set(topics, homes)
+  }
+  return homes
 }
 
 /** Every type that the book calls by its full name. */

@@ -88,7 +88,9 @@ export const createApp = ({ book, transport, store, tools }: AppOptions): App =>
       if (started) throw new ReprieveError('bad_usage', 'the app was started already')
       started = true
       const plans = [...services].map(([name, handlers]) => {
-        const plan = planService(book, name, [...handlers.keys()], transport)
+        const trouble = (error: Error) =>
+          tools.journal({ at: tools.clock.now(), is: 'trouble', where: `the rules of ${name}`, error })
+        const plan = planService(book, name, [...handlers.keys()], transport, trouble)
         return { name, handlers, plan }
       })
       for (const { name, handlers, plan } of plans) {

@@ -8,6 +8,7 @@ import {
   rulesFor,
   serviceRules,
   topicsFor,
+  withoutPolicyFor,
 } from '../rules/index.ts'
 import { ledgerKeyOf } from './claims.ts'
 
@@ -27,6 +28,7 @@ export const planService = (
   service: string,
   patterns: readonly string[],
   transport: { readonly name: string; readonly can: Can },
+  trouble: (error: Error) => void = () => {},
 ): Plan => {
   /** By topic, then by type: to join the two for every event would cost more than to look twice. */
   const remembered = new Map<string, Map<string, Rules>>()
@@ -35,12 +37,26 @@ export const planService = (
     const byType = remembered.get(topic) ?? new Map<string, Rules>()
     let rules = byType.get(type)
     if (!rules) {
-      rules = rulesFor(book, service, type, topic)
+      rules = resolve(type, topic)
       remembered.set(topic, byType)
       if (byType.size < MOST_REMEMBERED) byType.set(type, rules)
     }
     return rules
   }
+  /**
+   * The app's own function for policies is asked for types that nobody knew at the start. A wrong answer then must not
+   * stop the service: the book alone decides, and the mistake is told.
+   */
+  const resolve = (type: string, topic: string): Rules => {
+    try {
+      return rulesFor(book, service, type, topic)
+    } catch (error) {
+      if (!started) throw error
+      trouble(error as Error)
+      return rulesFor(withoutPolicyFor(book), service, type, topic)
+    }
+  }
+  let started = false
   const { consumerGroup, window, lease } = serviceRules(book, service)
 
   const byTopic = new Map<string, string[]>()
@@ -88,6 +104,7 @@ export const planService = (
     return types.includes(best) ? best : undefined
   }
 
+  started = true
   return { subscriptions, handlerOf: (subscription, type) => handlerOf(subscription.types, type), rulesOf }
 }
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { loadBook } from '../../book.ts'
-import { explain, explainText, rulesFor } from '../../rules/index.ts'
+import { explain, explainService, explainText, rulesFor, serviceRules } from '../../rules/index.ts'
 import { action, type Ended } from '../action.ts'
 import { bookFile, type Common } from '../options.ts'
 import { inertLines } from '../print/inert.ts'
@@ -19,8 +19,9 @@ export const registerExplain = (rules: Command): void => {
 const explainOne = async (flags: Common, service: string, event: string): Promise<Ended> => {
   const book = await loadBook(bookFile(flags))
   const rules = rulesFor(book, service, event)
-  if (flags.json) return sayJson(explain(rules))
-  say(inertLines(explainText(rules)))
+  const whole = serviceRules(book, service)
+  if (flags.json) return sayJson({ ...explain(rules), consumer: explainService(whole) })
+  say(inertLines(explainText(rules, whole)))
   if (rules.covered === 'default')
     remark(calmOnStderr('\nno rule book names this pair: these are the defaults'))
 }

@@ -1,0 +1,11 @@
+/** The rule book as documents for people and for other systems. */
+export { type Loss, showLoss } from './dapr/loss.ts'
+export { type DaprFile, type DaprRendering, renderDapr } from './dapr/render.ts'
+export type { DaprOptions } from './dapr/resiliency.ts'
+export { matrixRows, renderMatrix } from './matrix.ts'
+export { topologyMermaid } from './mermaid.ts'
+export { type Part, pairsOf } from './pairs.ts'
+export { count } from './phrases.ts'
+export { renderRunbook } from './runbook.ts'
+export { renderSheet } from './sheet.ts'
+export { type Topology, topologyOf, topologyText } from './topology.ts'
