@@ -1,6 +1,6 @@
 import type { Probe, Race } from './harness.ts'
 
-/** One transport's races, opened on whatever server it needs. */
+/** The races of one transport, opened on whatever server it needs, or of one part of the library. */
 export interface Bench {
   readonly races: readonly Race[]
   readonly probes: readonly Probe[]
@@ -9,8 +9,8 @@ export interface Bench {
   readonly env: Readonly<Record<string, string>>
   /** How many events a heat has, unless the run says otherwise. */
   readonly events: number
-  /** How many may be out and unsettled at once. */
-  readonly window: number
+  /** How many may be out and unsettled at once; absent where what is counted are calls and not events on a transport. */
+  readonly window?: number
   close(): Promise<void>
 }
 

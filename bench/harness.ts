@@ -15,6 +15,8 @@ export interface Contender {
   readonly name: string
   /** The ratio to the raw loop that is hoped for; one without an aim is only stated. */
   readonly aim?: number
+  /** The same to other contenders of the race, by name. */
+  readonly against?: Readonly<Record<string, number>>
   /** The most that may be counted, by name. Held to in every heat, whatever the time it took. */
   readonly limits?: Readonly<Record<string, number>>
   prepare(events: number): Promise<Heat>
@@ -68,10 +70,19 @@ export interface Standing {
   readonly aim?: number
   /** The raw loop's processor time over ours, user and system: a busy neighbour hardly shows in it. */
   readonly cpu?: Spread
+  readonly against: readonly Against[]
   /** The highest of all heats, with its limit where it has one. */
   readonly counts: Readonly<Record<string, Count>>
   /** Events a second, here and now. */
   readonly rate: Spread
+}
+
+/** To another contender in the same round, with the ratio that is hoped for. */
+export interface Against {
+  readonly contender: string
+  readonly ratio: Spread
+  readonly cpu: Spread
+  readonly aim: number
 }
 
 export interface Count {
@@ -157,15 +168,21 @@ const standingsOf = (
     const counts = own.map(({ tally }) => tally.counts ?? {})
     return {
       contender: contender.name,
-      ...(index > 0 && {
-        ratio: spread(own.map(({ rate }, round) => rate / raw[round]!.rate)),
-        cpu: spread(own.map(({ cpu }, round) => raw[round]!.cpu / cpu)),
-      }),
+      ...(index > 0 && ratiosTo(raw, own)),
       ...(contender.aim !== undefined && { aim: contender.aim }),
+      against: Object.entries(contender.against ?? {}).flatMap(([name, aim]) => {
+        const other = contenders.find((each) => each.name === name)
+        return other ? [{ contender: name, ...ratiosTo(laps.get(other)!, own), aim }] : []
+      }),
       counts: told(counts, contender.limits ?? {}),
       rate: spread(own.map(({ rate }) => rate)),
     }
   })
+
+const ratiosTo = (others: readonly Lap[], own: readonly Lap[]) => ({
+  ratio: spread(own.map(({ rate }, round) => rate / others[round]!.rate)),
+  cpu: spread(own.map(({ cpu }, round) => others[round]!.cpu / cpu)),
+})
 
 const told = (
   all: readonly Readonly<Record<string, number>>[],

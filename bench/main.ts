@@ -39,7 +39,10 @@ export const runBench = async (
   }
   try {
     const { window, probes } = bench
-    const sizes = { events: events ?? (short ? 300 : bench.events), bytes: BYTES, batch: BATCH, window }
+    const sizes = {
+      events: events ?? (short ? 300 : bench.events),
+      ...(window !== undefined && { bytes: BYTES, batch: BATCH, window }),
+    }
     const measured = rounds ?? (short ? 1 : 5)
     const races = bench.races
       .filter((each) => each.name.includes(race))

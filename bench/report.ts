@@ -17,6 +17,8 @@ export interface Report {
 interface Ratio extends Spread {
   readonly race: string
   readonly contender: string
+  /** The contender it is a ratio to, where that is not the raw loop. */
+  readonly to?: string
   readonly aim?: number
   /** The same of processor time alone. */
   readonly cpu: Spread
@@ -43,11 +45,19 @@ export const reportOf = (
   return {
     bench,
     ...about,
-    ratios: standings.flatMap(({ race, contender, aim, ratio, cpu }) =>
-      ratio && cpu
+    ratios: standings.flatMap(({ race, contender, aim, ratio, cpu, against }) => [
+      ...(ratio && cpu
         ? [{ race, contender, ...(aim !== undefined && { aim }), ...rounded(ratio, 3), cpu: rounded(cpu, 3) }]
-        : [],
-    ),
+        : []),
+      ...against.map((other) => ({
+        race,
+        contender,
+        to: other.contender,
+        aim: other.aim,
+        ...rounded(other.ratio, 3),
+        cpu: rounded(other.cpu, 3),
+      })),
+    ]),
     counts: [
       ...standings.flatMap(({ race, contender, counts }) => counted(`${race}, ${contender}`, counts)),
       ...probes.flatMap(({ name, counts }) => counted(name, counts)),
@@ -82,18 +92,42 @@ const HEAD = [
 
 const rowsOf = ({ bench, ratios, here }: Report): string[][] =>
   here.map(({ race, contender, median, noise }) => {
-    const ratio = ratios.find((each) => each.race === race && each.contender === contender)
+    const ratio = ratios.find(
+      (each) => each.race === race && each.contender === contender && each.to === undefined,
+    )
     return [
       bench,
       race,
       contender,
       showSpread(ratio),
-      ratio?.aim === undefined ? '' : `${ratio.median >= ratio.aim ? 'met' : 'missed'}: ${ratio.aim}`,
+      showAim(ratio),
       showSpread(ratio?.cpu),
       median.toLocaleString('en'),
       `×${noise.toFixed(2)}`,
     ]
   })
+
+const AGAINST_HEAD = ['bench', 'what', 'contender', 'to', 'ratio (min – max)', 'aim', 'of processor time']
+
+const againstRows = ({ bench, ratios }: Report): string[][] =>
+  ratios.flatMap((ratio) =>
+    ratio.to === undefined
+      ? []
+      : [
+          [
+            bench,
+            ratio.race,
+            ratio.contender,
+            ratio.to,
+            showSpread(ratio),
+            showAim(ratio),
+            showSpread(ratio.cpu),
+          ],
+        ],
+  )
+
+const showAim = (ratio: Ratio | undefined): string =>
+  ratio?.aim === undefined ? '' : `${ratio.median >= ratio.aim ? 'met' : 'missed'}: ${ratio.aim}`
 
 const showSpread = (spread: Spread | undefined): string =>
   spread ? `${spread.median.toFixed(2)} (${spread.min.toFixed(2)} – ${spread.max.toFixed(2)})` : ''
@@ -111,10 +145,12 @@ const COUNT_HEAD = ['bench', 'of', 'counted', 'at most', 'promised']
 
 export const show = (report: Report): string => {
   const { rounds, sizes, versions, counts } = report
+  const against = againstRows(report)
   const facts = [...Object.entries({ rounds, ...sizes }), ...Object.entries(versions)]
   return [
     facts.map(([name, value]) => `${name} ${value}`).join(' · '),
     table(HEAD, rowsOf(report)),
+    ...(against.length > 0 ? [table(AGAINST_HEAD, against)] : []),
     ...(counts.length > 0 ? [table(COUNT_HEAD, countRows(report))] : []),
   ].join('\n\n')
 }
@@ -145,6 +181,7 @@ const writeReadme = async (): Promise<void> => {
   )
   const text = [
     markdown(HEAD, reports.flatMap(rowsOf)),
+    markdown(AGAINST_HEAD, reports.flatMap(againstRows)),
     markdown(COUNT_HEAD, reports.flatMap(countRows)),
     facts.join('\n'),
   ]

@@ -22,6 +22,35 @@ describe('the embedded bench', () => {
   })
 })
 
+describe('the policy bench', () => {
+  it('sees every call through once, by each contender', { timeout: PATIENCE }, async () => {
+    const { here, ratios } = await run('policy')
+    expect(here.map(({ contender }) => contender)).toEqual([
+      'raw',
+      'reprieve',
+      'cockatiel: retry, breaker, timeout',
+      'opossum: breaker alone',
+      'p-retry: retries alone',
+      'a bare await',
+    ])
+    expect(
+      ratios.filter(({ contender }) => contender === 'reprieve').map(({ to, aim }) => [to, aim]),
+    ).toEqual([
+      [undefined, 0.67],
+      ['opossum: breaker alone', 1],
+      ['cockatiel: retry, breaker, timeout', 8],
+    ])
+  })
+})
+
+describe('the rules bench', () => {
+  it('reads every row and resolves every pair', { timeout: PATIENCE }, async () => {
+    const report = await run('rules')
+    expect(counted(report, 'ms a book', /^load/)).toHaveLength(4)
+    expect(counted(report, 'µs a pair', /reprieve/)).toHaveLength(3)
+  })
+})
+
 describeWith('amqp', 'the rabbitmq bench', () => {
   it('counts every event, and at most two round trips for a retry', { timeout: PATIENCE }, async () => {
     const [trips] = counted(await run('rabbitmq'), 'round trips', /^a retry$/)

@@ -1,0 +1,106 @@
+import type { Clock, Dice } from '../contracts/tools.ts'
+import {
+  ask,
+  type BreakerRules,
+  type BreakerState,
+  closedBreaker,
+  fail,
+  force,
+  letGo,
+  type Permit,
+  type Refusal,
+  release,
+  succeed,
+} from '../core/breaker.ts'
+import { type BreakerCounts, noCounts } from '../core/breaker-counts.ts'
+import type { Instant } from '../core/time.ts'
+
+/** A breaker with its state in hand, shared by all calls to one dependency. */
+export interface Guard {
+  readonly name: string
+  readonly rules: BreakerRules
+  readonly state: BreakerState
+  readonly counts: BreakerCounts
+  /** Before a call. Whoever is given a permit says once how the call ended. */
+  ask(): Permit | Refusal
+  success(permit: Permit): void
+  failure(permit: Permit): void
+  /** The call was cut off, or ended in a way that says nothing of the dependency. */
+  ignore(permit: Permit): void
+  forceOpen(): void
+  forceClosed(): void
+  /** Ends what was forced. */
+  release(): void
+  toJSON(): Kept
+}
+
+/** A guard as it can be stored, and made again with `from`. */
+export interface Kept {
+  readonly state: BreakerState
+  readonly counts: BreakerCounts
+}
+
+export interface Change {
+  readonly name: string
+  readonly from: BreakerState['is']
+  readonly to: BreakerState['is']
+  readonly at: Instant
+}
+
+export interface GuardOptions {
+  readonly clock: Pick<Clock, 'now'>
+  readonly dice: Pick<Dice, 'next'>
+  readonly from?: Kept
+  readonly onChange?: (change: Change) => void
+}
+
+export const createGuard = (rules: BreakerRules, { clock, dice, from, onChange }: GuardOptions): Guard => {
+  let state = from?.state ?? closedBreaker
+  const counts = { ...(from?.counts ?? noCounts) }
+  const roll = () => dice.next()
+
+  const become = (next: BreakerState): void => {
+    const before = state.is
+    state = next
+    if (before === next.is) return
+    counts.transitions++
+    onChange?.({ name: rules.name, from: before, to: next.is, at: clock.now() })
+  }
+
+  return {
+    name: rules.name,
+    rules,
+    get state() {
+      return state
+    },
+    get counts() {
+      return { ...counts }
+    },
+    ask: () => {
+      // almost every call finds it so, and then neither the time nor the dice matter
+      if (state.is === 'closed' && state.rampSince === undefined) {
+        counts.calls++
+        return state.serial
+      }
+      const asked = ask(rules, state, clock.now(), roll)
+      if ('permit' in asked) counts.calls++
+      else counts.rejections++
+      become(asked.state)
+      return 'permit' in asked ? asked.permit : asked.refused
+    },
+    success: (permit) => {
+      counts.successes++
+      if (state.is === 'closed' && state.failures === 0 && rules.rate === undefined) return
+      become(succeed(rules, state, permit, clock.now()))
+    },
+    failure: (permit) => {
+      counts.failures++
+      become(fail(rules, state, permit, clock.now(), roll))
+    },
+    ignore: (permit) => become(letGo(state, permit)),
+    forceOpen: () => become(force(state, 'open')),
+    forceClosed: () => become(force(state, 'closed')),
+    release: () => become(release(rules, state, clock.now())),
+    toJSON: () => ({ state, counts: { ...counts } }),
+  }
+}
