@@ -1,8 +1,9 @@
 /** The whole public surface of Reprieve. */
+
+export { loadBook as loadRules } from './book.ts'
 export type { Fact, Journal } from './contracts/journal.ts'
 export type { KeptLetter, LetterFilter, LetterState } from './contracts/letters.ts'
 export type { Clock, Dice } from './contracts/tools.ts'
-export { loadBook as loadRules } from './book.ts'
 export { delayOf, type Roll } from './core/backoff.ts'
 export {
   type BreakerRules,
@@ -27,14 +28,23 @@ export {
 } from './core/errors.ts'
 export type { Event, Priority } from './core/event.ts'
 export type { Category, Failure, Kind } from './core/failure.ts'
-export type { DeathReason, Letter, Receipt } from './core/letter.ts'
 export { fingerprint } from './core/fingerprint.ts'
+export type { DeathReason, Letter, Receipt } from './core/letter.ts'
 export { POLICIES, type Policy } from './core/policy.ts'
 export { totalsOf } from './core/totals.ts'
 export type { Trail } from './core/trail.ts'
 export type { Office, ReplayResult } from './office/index.ts'
 export { type Options, type Reprieve, reprieve } from './reprieve.ts'
 export { createBreaker, type Retry, type RetryOutcome, type Run, retry } from './retry.ts'
+export {
+  explain,
+  type PolicyFor,
+  type PolicyInCode,
+  type RuleBook,
+  type Rules,
+  rulesFor,
+} from './rules/index.ts'
+export { type LintFinding, lint } from './rules/lint/index.ts'
 export type { Service } from './runtime/app.ts'
 export type {
   Change as BreakerChange,
@@ -56,5 +66,3 @@ export type { RetryContext, RetryFunction, Retrying } from './runtime/retry.ts'
 export { type Ending, type GaveUp, RetryFailed } from './runtime/retry-failed.ts'
 export type { RetryOptions } from './runtime/retry-options.ts'
 export type { PolicyName, PolicySpec } from './runtime/retry-policy.ts'
-export { explain, type PolicyFor, type PolicyInCode, type RuleBook, type Rules, rulesFor } from './rules/index.ts'
-export { type LintFinding, lint } from './rules/lint/index.ts'
