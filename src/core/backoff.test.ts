@@ -194,6 +194,22 @@ describe('for every legal backoff', () => {
     )
   })
 
+  it('nothing, however often multiplied, stays nothing', () => {
+    expect(delayOf(exponential({ initial: 0, multiplier: 100 }), 1_000_000, () => 0)).toBe(0)
+  })
+
+  it('a tierless progression waits for nothing', () => {
+    expect(delayOf({ kind: 'tiers', tiers: [] }, 1, () => 0)).toBe(0)
+  })
+
+  it('the dice are left alone where there is nothing to choose', () => {
+    const never = () => {
+      throw new Error('thrown')
+    }
+    expect(delayOf(exponential(), 3, never)).toBe(4000)
+    expect(longerDelayOf(exponential(), 3, never)).toBe(8000)
+  })
+
   it('caps however absurd stay numbers', () => {
     const absurd = { initial: 1e300, max: Number.POSITIVE_INFINITY }
     for (const kind of ['none', 'full', 'half', 'wide'] as const) {

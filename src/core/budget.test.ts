@@ -31,6 +31,11 @@ describe('a budget', () => {
     expect(budget(refused.state, 'retry', 5100, RULES).granted).toBe(true)
   })
 
+  it('counts what it has already towards the next token', () => {
+    const { state } = ask(broke(RULES), 'call', 2, 0, RULES)
+    expect(budget(state, 'retry', 0, RULES).due).toBe(60)
+  })
+
   it('tells no moment where only first calls bring tokens, and one where enough is saved', () => {
     const byCalls = { ...RULES, perSecond: 0, burst: 1 }
     const refused = budget(broke(byCalls), 'retry', 60_000, byCalls)

@@ -108,6 +108,19 @@ describe('the memory', () => {
     expect(suspects.at(-1)?.message).toBe(`m${MOST_SUSPECTS + 19}`)
   })
 
+  it('forgets only the message that succeeded, and only before its own handler', () => {
+    const { state } = course([
+      [0, failed('a')],
+      [0, failed('b')],
+      [0, failed('a', {}, { handler: 'h2' })],
+      [1, succeeded('a')],
+    ])
+    expect(state.suspects.map(({ message, handler }) => [message, handler])).toEqual([
+      ['b', 'billing/order.placed'],
+      ['a', 'h2'],
+    ])
+  })
+
   it('is left as it is by a success that tells nothing', () => {
     const { state } = course([[0, failed('a')]])
     expect(poison(state, succeeded('good', 'other'), 1, RULES).state).toBe(state)

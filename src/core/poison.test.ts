@@ -124,6 +124,31 @@ describe('a message is poison', () => {
     expect(steps([0, crash], [1, succeeded('good')], [2, crash], [3, crash])).toEqual([4])
   })
 
+  it('with a later failure, when others only began to succeed after the third', () => {
+    const list = [10, 1000, 3000].map((at) => [at, failed('bad')] as const)
+    expect(course([...list, [4000, succeeded('good')], [5000, failed('bad')]]).found).toMatchObject([
+      { step: 5, because: 'failed 3 times with TypeError within 4000 ms, while others succeeded' },
+    ])
+  })
+
+  it('by crashes alone: suspects beside it stay', () => {
+    const { found, state } = course([
+      [0, failed('bad')],
+      [1, failed('other')],
+      [2, failed('bad', {}, { handler: 'h2' })],
+      [3, { is: 'crashed', what: sighting('bad'), crashes: 3 }],
+    ])
+    expect(found).toMatchObject([{ signature: signatureOf({ name: 'Crash' }, sighting('bad')) }])
+    expect(state.suspects.map(({ message, handler }) => [message, handler])).toEqual([
+      ['other', 'billing/order.placed'],
+      ['bad', 'h2'],
+    ])
+  })
+
+  it('under a signature that stays the same for ever: it is stored', () => {
+    expect(signatureOf({ name: 'TypeError', code: 'E1' }, sighting('bad'))).toBe('s1-0c2056c83aa904d7')
+  })
+
   it('while others go on untouched', () => {
     const { found, state } = course([
       [0, failed('bad')],
@@ -155,6 +180,11 @@ describe('a message is not poison', () => {
   it('when another handler succeeds, not its own', () => {
     const elsewhere = succeeded('good', 'billing/order.cancelled')
     expect(steps([0, failed('a')], [1, elsewhere], [2, failed('a')], [3, failed('a')])).toEqual([])
+    const there = failed('b', {}, { handler: 'billing/order.cancelled' })
+    expect(
+      steps([0, failed('a')], [0, there], [1, elsewhere], [2, failed('a')], [3, failed('a')], [4, there]),
+      'although that one has a suspect too',
+    ).toEqual([])
   })
 
   it('when its failures lie more than a minute apart', () => {

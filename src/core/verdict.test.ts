@@ -1,12 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { policies } from '../../test/policies.ts'
-import { loadedDice } from '../testing/dice.ts'
 import type { Category, Failure } from './failure.ts'
 import { POLICIES, type Policy } from './policy.ts'
-import { totalsOf } from './totals.ts'
 import { decodeTrail, encodeTrail, freshTrail, type Trail } from './trail.ts'
-import { decide, UNKNOWN_RETRIES, type Verdict } from './verdict.ts'
+import { decide, type Verdict } from './verdict.ts'
 
 const failure = (category: Category, extra: Partial<Failure> = {}): Failure => ({
   category,
@@ -80,6 +77,38 @@ describe('decide', () => {
     const { verdict, delays } = live(policy, () => 'transient')
     expect(delays).toEqual([750, 1500, 3000])
     expect(verdict).toMatchObject({ do: 'dead', reason: 'window exhausted' })
+  })
+
+  it('without a window only the limit bounds it', () => {
+    const policy: Policy = { name: 'p', backoff: POLICIES.critical.backoff, retries: 40 }
+    expect(live(policy, () => 'transient')).toMatchObject({ verdict: { reason: 'attempts exhausted' } })
+    expect(live(policy, () => 'transient').delays).toHaveLength(40)
+  })
+
+  it('a timeout is retried like any transient failure, and buries when nothing is left', () => {
+    let trail: Trail = freshTrail
+    const reasons: string[] = []
+    for (let i = 0; i < 4; i++) {
+      const verdict = decide(
+        { policy: POLICIES.aggressive },
+        trail,
+        failed('transient', { kind: 'timeout' }),
+        i,
+        () => 0,
+      )
+      reasons.push('reason' in verdict ? verdict.reason : verdict.do)
+      if ('trail' in verdict) trail = verdict.trail
+    }
+    expect(reasons).toEqual(['retry', 'retry', 'retry', 'attempts exhausted'])
+  })
+
+  it('what the handler refuses is buried with its reason, and the attempt is told', () => {
+    const outcome = { is: 'refused', reason: 'refused', failure: failure('transient') } as const
+    expect(decide({ policy: POLICIES.standard }, freshTrail, outcome, 5, () => 0)).toMatchObject({
+      do: 'dead',
+      reason: 'refused',
+      trail: { spent: 1, firstFailureAt: 5 },
+    })
   })
 
   it('policy none buries on the first failure', () => {
@@ -200,97 +229,5 @@ describe('the last delay', () => {
       const verdict = decide({ policy }, trail, failed('transient'), 0, () => 0.5)
       expect(verdict, delay).toMatchObject({ do: 'retry', due: delay === '1e999' ? 5000 : 200 })
     }
-  })
-})
-
-describe('for every policy and whatever fails', () => {
-  const failing = fc.record({
-    category: fc.constantFrom<Category>('transient', 'rate-limited', 'unknown'),
-    retryAfter: fc.option(fc.nat(20_000), { nil: undefined, freq: 4 }),
-    took: fc.nat(500),
-  })
-  const lives = fc.array(failing, { minLength: 25, maxLength: 25 })
-
-  /** The moments of all attempts, each failing after it took its time, and how it ended. */
-  const trace = (
-    policy: Policy,
-    life: readonly { category: Category; retryAfter: number | undefined; took: number }[],
-    seed: number,
-  ) => {
-    const { next } = loadedDice(seed)
-    const failures: number[] = []
-    let trail: Trail = freshTrail
-    let due = 1_000_000
-    for (let i = 0; ; i++) {
-      const { category, retryAfter, took } = life[i % life.length]!
-      const now = due + took
-      failures.push(now)
-      const extra = retryAfter === undefined ? {} : { retryAfter }
-      const verdict = decide({ policy }, trail, failed(category, extra), now, next)
-      if (verdict.do !== 'retry') return { verdict, failures, last: due }
-      expect(Number.isSafeInteger(verdict.due)).toBe(true)
-      expect(verdict.due).toBeGreaterThanOrEqual(now)
-      if (retryAfter !== undefined) expect(verdict.due).toBe(now + retryAfter)
-      due = verdict.due
-      trail = verdict.trail
-    }
-  }
-
-  it('attempts never exceed the limit, and unknown failures never more than two retries', () => {
-    fc.assert(
-      fc.property(policies(10_000), lives, fc.nat(), (policy, life, seed) => {
-        const { verdict, failures } = trace(policy, life, seed)
-        expect(failures.length).toBeLessThanOrEqual(policy.retries + 1)
-        expect(verdict).toMatchObject({ do: 'dead', trail: { spent: failures.length } })
-        const unknown = verdict.do === 'dead' ? (verdict.trail.counts.unknown ?? 0) : 0
-        expect(unknown).toBeLessThanOrEqual(UNKNOWN_RETRIES + 1)
-      }),
-    )
-  })
-
-  it('no retry is due later than the window after the first failure', () => {
-    fc.assert(
-      fc.property(policies(10_000), lives, fc.nat(), (policy, life, seed) => {
-        const { failures, last } = trace(policy, life, seed)
-        if (failures.length > 1 && policy.window !== undefined) {
-          expect(last - failures[0]!).toBeLessThanOrEqual(policy.window)
-        }
-      }),
-    )
-  })
-
-  it('it is buried for what is really exhausted', () => {
-    fc.assert(
-      fc.property(policies(10_000), lives, fc.nat(), (policy, life, seed) => {
-        const { verdict, failures } = trace(policy, life, seed)
-        if (verdict.do !== 'dead') throw new Error(verdict.do)
-        if (verdict.reason === 'window exhausted') expect(policy.window).toBeDefined()
-        else {
-          expect(verdict.reason).toBe('attempts exhausted')
-          const unknown = verdict.trail.counts.unknown ?? 0
-          expect(failures.length === policy.retries + 1 || unknown === UNKNOWN_RETRIES + 1).toBe(true)
-        }
-      }),
-    )
-  })
-
-  it('the same dice give the same trace', () => {
-    fc.assert(
-      fc.property(policies(10_000), lives, fc.nat(), (policy, life, seed) => {
-        expect(trace(policy, life, seed)).toEqual(trace(policy, life, seed))
-      }),
-    )
-  })
-
-  it('plain failures that take no time wait within the totals told in advance', () => {
-    const plain = [{ category: 'transient' as const, retryAfter: undefined, took: 0 }]
-    fc.assert(
-      fc.property(policies(10_000), fc.nat(), (policy, seed) => {
-        const { failures, last } = trace(policy, plain, seed)
-        const { least, greatest } = totalsOf(policy)
-        expect(last - failures[0]!).toBeGreaterThanOrEqual(least)
-        expect(last - failures[0]!).toBeLessThanOrEqual(greatest)
-      }),
-    )
   })
 })

@@ -79,6 +79,17 @@ describe('README', () => {
     }
   })
 
+  it('shows questions that the rule book answers', () => {
+    const [explain, lint, render, schema] = block('ask')
+      .trim()
+      .split('\n')
+      .map((line) => run(cli(line.replace(/#.*/, ''))))
+    expect(explain).toMatch(/critical/)
+    expect(lint).toMatch(/nothing to mend/)
+    expect(render).toMatch(/`todo\.reminder\.\*`/)
+    expect(JSON.parse(schema!)).toHaveProperty('properties.services')
+  })
+
   it('names commands that package.json has', () => {
     const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
       scripts: Record<string, string>
