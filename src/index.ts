@@ -14,6 +14,7 @@ export {
   type Refusal,
 } from './core/breaker.ts'
 export type { BreakerCounts } from './core/breaker-counts.ts'
+export { type BudgetRules, type BudgetState, budget, freshBudget } from './core/budget.ts'
 export { classify, type Override } from './core/classify.ts'
 export { type ErrorCode, ReprieveError } from './core/error.ts'
 export {
@@ -28,8 +29,9 @@ export {
 } from './core/errors.ts'
 export type { Event, Priority } from './core/event.ts'
 export type { Category, Failure, Kind } from './core/failure.ts'
-export { fingerprint } from './core/fingerprint.ts'
+export { FINGERPRINT_VERSION, fingerprint } from './core/fingerprint.ts'
 export type { DeathReason, Letter, Receipt } from './core/letter.ts'
+export { freshPoison, type PoisonRules, type PoisonState, poison } from './core/poison.ts'
 export { POLICIES, type Policy } from './core/policy.ts'
 export { totalsOf } from './core/totals.ts'
 export type { Trail } from './core/trail.ts'

@@ -8,6 +8,8 @@ export interface Policy {
   readonly retries: number
   /** No retry may be due later than this after the first failure. */
   readonly window?: Millis
+  /** Of failures that nobody knows only so many are retried. Absent: `UNKNOWN_RETRIES`. */
+  readonly unknownRetries?: number
 }
 
 export type Backoff = PlainBackoff | { readonly kind: 'tiers'; readonly tiers: readonly Tier[] }

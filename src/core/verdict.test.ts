@@ -67,6 +67,12 @@ describe('decide', () => {
     expect(verdict).toMatchObject({ do: 'dead', reason: 'attempts exhausted', trail: { spent: 3 } })
   })
 
+  it('retries an unknown failure as often as the policy says, within its limit', () => {
+    expect(live({ ...POLICIES.critical, unknownRetries: 5 }, () => 'unknown').delays).toHaveLength(5)
+    expect(live({ ...POLICIES.standard, unknownRetries: 9 }, () => 'unknown').delays).toHaveLength(5)
+    expect(live({ ...POLICIES.critical, unknownRetries: 0 }, () => 'unknown').delays).toHaveLength(0)
+  })
+
   it('counts only unknown failures against those two', () => {
     const { delays } = live(POLICIES.critical, (attempt) => (attempt <= 4 ? 'transient' : 'unknown'))
     expect(delays).toHaveLength(6)

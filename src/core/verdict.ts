@@ -31,7 +31,7 @@ export interface Limits {
   readonly policy: Policy
 }
 
-/** A failure nobody knows is tried again twice at most: it may be a defect that does harm each time. */
+/** A failure nobody knows is tried again twice at most, unless told: it may be a defect that does harm each time. */
 export const UNKNOWN_RETRIES = 2
 
 /** Pure: the same rules, trail, outcome, moment and roll give the same verdict. */
@@ -71,11 +71,11 @@ const afterFailure = (policy: Policy, trail: Trail, failure: Failure, now: Insta
   return { do: 'retry', due: now + delay, trail: asked === undefined ? { ...trail, delay } : trail }
 }
 
-/** How many retries the policy grants, counted so that only unknown failures use up the unknown's two. */
+/** How many retries the policy grants, counted so that only unknown failures use up what those have. */
 const limitOf = (policy: Policy, category: Category, trail: Trail): number => {
   if (category !== 'unknown') return policy.retries
   const others = trail.spent - (trail.counts.unknown ?? 0)
-  return Math.min(policy.retries, others + UNKNOWN_RETRIES)
+  return Math.min(policy.retries, others + (policy.unknownRetries ?? UNKNOWN_RETRIES))
 }
 
 /** Being throttled without a word on how long waits one step longer than failing. */

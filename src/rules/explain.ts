@@ -1,5 +1,6 @@
 import type { Backoff, PlainBackoff } from '../core/policy.ts'
 import { totalsOf } from '../core/totals.ts'
+import { UNKNOWN_RETRIES } from '../core/verdict.ts'
 import type { Breaker, Dependency } from './builtin.ts'
 import type { Batch, Rules, ServiceRules } from './rules.ts'
 import { showAlert, showJitter } from './show.ts'
@@ -18,6 +19,7 @@ export const explain = (rules: Rules) => ({
     name: rules.policy.name,
     ...explainBackoff(rules.policy.backoff),
     maxRetries: rules.policy.retries,
+    unknownRetries: rules.policy.unknownRetries ?? UNKNOWN_RETRIES,
     windowMs: rules.policy.window ?? null,
   },
   delays: explainDelays(rules),
@@ -67,6 +69,7 @@ const explainPlain = (backoff: PlainBackoff) => ({
   initialMs: 'initial' in backoff ? backoff.initial : 'delay' in backoff ? backoff.delay : null,
   multiplier: 'multiplier' in backoff ? backoff.multiplier : null,
   stepMs: 'step' in backoff ? backoff.step : null,
+  minDelayMs: ('min' in backoff ? backoff.min : undefined) ?? null,
   maxDelayMs: 'max' in backoff ? backoff.max : null,
   firstExponent: 'firstExponent' in backoff ? backoff.firstExponent : null,
   jitter: 'jitter' in backoff ? showJitter(backoff.jitter) : null,
@@ -79,6 +82,7 @@ const explainBackoff = (backoff: Backoff) =>
         initialMs: null,
         multiplier: null,
         stepMs: null,
+        minDelayMs: null,
         maxDelayMs: null,
         firstExponent: null,
         jitter: null,

@@ -33,6 +33,7 @@ export const MEANINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     backoff: 'How the waits grow.',
     initial: 'The first wait.',
     multiplier: 'How many times longer each wait is than the one before.',
+    min: 'The shortest wait (linear).',
     max: 'The longest wait.',
     firstExponent: '0: the first retry waits initial. 1: it waits initial × multiplier.',
     step: 'How much longer each wait is than the one before (linear).',
@@ -43,6 +44,7 @@ export const MEANINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     retries: 'Retries after the first attempt.',
     attempts: 'Attempts in all, the first included.',
     window: 'No retry later than this after the first failure.',
+    unknownRetries: 'Retries of a failure that nobody knows, at most; 2 unless told.',
   },
   breaker: {
     extends: 'Another breaker, which this one changes.',

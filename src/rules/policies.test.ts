@@ -53,6 +53,17 @@ describe('policies of a rule book', () => {
     expect(policy(text).retries).toBe(4)
   })
 
+  it('linear never waits less than its floor', () => {
+    expect(delays('{ backoff: linear, step: 400ms, min: 1s, max: 5m, jitter: none }', 4)).toEqual([
+      1000, 1000, 1200, 1600,
+    ])
+  })
+
+  it('grant an unknown failure as many retries as they say', () => {
+    expect(policy('{ unknownRetries: 4 }').unknownRetries).toBe(4)
+    expect(policy('{ extends: standard }').unknownRetries).toBeUndefined()
+  })
+
   it('linear, whose first step is a step unless something else is said', () => {
     expect(delays('{ backoff: linear, step: 5s, max: 18s, jitter: none, attempts: 5 }', 4)).toEqual([
       5000, 10_000, 15_000, 18_000,

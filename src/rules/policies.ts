@@ -17,11 +17,13 @@ export interface PolicyInCode extends PlainInCode {
   /** The first included. */
   readonly attempts?: number
   readonly window?: string
+  readonly unknownRetries?: number
 }
 
 interface PlainInCode {
   readonly initial?: string
   readonly multiplier?: number
+  readonly min?: string
   readonly max?: string
   readonly firstExponent?: 0 | 1
   readonly step?: string
@@ -35,7 +37,7 @@ export type PolicyFor = (service: string, type: string) => string | PolicyInCode
 /** Which keys go with which backoff; the others would be read by nobody. */
 export const KEYS: Readonly<Record<BackoffKind, readonly string[]>> = {
   exponential: ['initial', 'multiplier', 'max', 'firstExponent', 'jitter'],
-  linear: ['initial', 'step', 'max', 'jitter'],
+  linear: ['initial', 'step', 'min', 'max', 'jitter'],
   decorrelated: ['initial', 'multiplier', 'max'],
   fixed: ['delay', 'jitter'],
   none: [],
@@ -82,17 +84,19 @@ export const buildPolicy = (name: string, own: WrittenPolicy, base: Policy | und
         : base!.backoff
       : plain(kind, { ...withoutKind(inherited), ...present(own) })
   const window = own.window ?? base?.window
+  const unknownRetries = own.unknownRetries ?? base?.unknownRetries
   return {
     name,
     backoff,
     retries: own.retries ?? (own.attempts === undefined ? (base?.retries ?? BARE.retries) : own.attempts - 1),
     ...(window !== undefined && { window }),
+    ...(unknownRetries !== undefined && { unknownRetries }),
   }
 }
 
 type Numbers = Pick<
   WrittenPolicy,
-  'initial' | 'multiplier' | 'max' | 'firstExponent' | 'step' | 'delay' | 'jitter'
+  'initial' | 'multiplier' | 'min' | 'max' | 'firstExponent' | 'step' | 'delay' | 'jitter'
 >
 
 const plain = (kind: PlainBackoff['kind'], from: Numbers): PlainBackoff => {
@@ -109,7 +113,14 @@ const plain = (kind: PlainBackoff['kind'], from: Numbers): PlainBackoff => {
         jitter,
       }
     case 'linear':
-      return { kind, initial: from.initial ?? from.step!, step: from.step!, max, jitter }
+      return {
+        kind,
+        initial: from.initial ?? from.step!,
+        step: from.step!,
+        ...(from.min !== undefined && { min: from.min }),
+        max,
+        jitter,
+      }
     case 'decorrelated':
       return {
         kind,

@@ -29,6 +29,7 @@ export const PRIORITY = choice('low', 'normal', 'high', 'critical')
 const plainBackoff = {
   initial: duration.optional(),
   multiplier: number(1, 100).optional(),
+  min: duration.optional(),
   max: duration.optional(),
   firstExponent: whole(0, 1).optional(),
   step: duration.optional(),
@@ -53,6 +54,7 @@ export const policyShape = (names: Pick<Names, 'policies'>) =>
     retries: whole(0, 10_000).optional(),
     attempts: whole(1, 10_001).optional(),
     window: duration.optional(),
+    unknownRetries: whole(0, 10_000).optional(),
   })
 
 /** By name, or in place. */

@@ -31,7 +31,7 @@ const showPlain = (backoff: PlainBackoff): string => {
     case 'fixed':
       return `every ${showDuration(backoff.delay)}, jitter ${showJitter(backoff.jitter)}`
     case 'linear':
-      return `linear ${showDuration(backoff.initial)} + ${showDuration(backoff.step)}, at most ${showDuration(backoff.max)}, jitter ${showJitter(backoff.jitter)}`
+      return `linear ${showDuration(backoff.initial)} + ${showDuration(backoff.step)}, ${backoff.min === undefined ? '' : `at least ${showDuration(backoff.min)}, `}at most ${showDuration(backoff.max)}, jitter ${showJitter(backoff.jitter)}`
     case 'decorrelated': {
       const { initial, multiplier, max } = backoff
       return `decorrelated from ${showDuration(initial)} to × ${multiplier} of the last, at most ${showDuration(max)}`

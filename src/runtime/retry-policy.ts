@@ -14,6 +14,8 @@ export interface PolicySpec extends BackoffNumbers {
   readonly retries?: number
   readonly attempts?: number
   readonly window?: Duration
+  /** Of failures that nobody knows, at most; 2 unless told. */
+  readonly unknownRetries?: number
 }
 
 type PlainKind = 'exponential' | 'linear' | 'fixed' | 'decorrelated' | 'none'

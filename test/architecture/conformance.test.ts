@@ -56,6 +56,8 @@ describe('docs/conformance.md', () => {
       'D2',
       'D3',
       'D4',
+      'D5',
+      'D6',
       'D7',
       'D11',
       'D14',

@@ -7,7 +7,7 @@ const book = readRules(
 naming: { deadLetter: '{queue}.dlq', quarantine: '{deadLetter}.aside', consumerGroup: 'group.{service}' }
 topics: { all: { types: ['*'], retention: 5d } }
 policies:
-  own: { backoff: exponential, initial: 300ms, multiplier: 3, max: 40s, firstExponent: 1, jitter: full, retries: 7, window: 11m }
+  own: { backoff: exponential, initial: 300ms, multiplier: 3, max: 40s, firstExponent: 1, jitter: full, retries: 7, window: 11m, unknownRetries: 4 }
 dependencies:
   smtp: { timeout: 7s, timeouts: { send: 6s }, breaker: { failures: 9, open: 9s, probes: 3, successes: 4, interval: 8s } }
 defaults:
