@@ -24,18 +24,30 @@ export interface SettlerOptions {
   readonly ledger: Ledger | undefined
   readonly companion: Transport | undefined
   readonly tools: Tools
+  /** Aborts when the service stops: until then a ledger that is down is waited for. */
+  readonly stop?: AbortSignal
 }
 
 interface Entry {
   readonly step: Step
   readonly answer: (settled: Settled) => void
   tries: number
+  /** Why its own step was given up; handing it back is no success of that step. */
+  readonly gaveUp?: Error
 }
 
 const TRIES = 5
 const PAUSE = 200
+const LONGEST_PAUSE = 5000
 
-export const createSettler = ({ address, inlet, ledger, companion, tools }: SettlerOptions): Settler => {
+export const createSettler = ({
+  address,
+  inlet,
+  ledger,
+  companion,
+  tools,
+  stop,
+}: SettlerOptions): Settler => {
   const { clock, journal } = tools
   let gathered: Entry[] = []
   let working = false
@@ -62,7 +74,7 @@ export const createSettler = ({ address, inlet, ledger, companion, tools }: Sett
   /** What would not go is tried again while others pass; in the end it is handed back, so that it has a home. */
   const conclude = (entry: Entry, settled: Settled): void => {
     if (!(settled instanceof Error) || entry.tries >= TRIES) {
-      entry.answer(settled)
+      entry.answer(entry.gaveUp && settled === 'done' ? entry.gaveUp : settled)
       if (--unsettled === 0) for (const wake of waiters.splice(0)) wake()
       return
     }
@@ -75,8 +87,11 @@ export const createSettler = ({ address, inlet, ledger, companion, tools }: Sett
       retryIn,
     })
     const { delivery, held } = entry.step
-    const step: Step = entry.tries < TRIES ? entry.step : { do: 'give back', delivery, ...(held && { held }) }
-    void clock.sleep(retryIn).then(() => gather({ ...entry, step }))
+    const next: Entry =
+      entry.tries < TRIES
+        ? entry
+        : { ...entry, step: { do: 'give back', delivery, ...(held && { held }) }, gaveUp: settled }
+    void clock.sleep(retryIn).then(() => gather(next))
   }
 
   const settleGroup = async (steps: readonly Step[]): Promise<Settled[]> => {
@@ -104,7 +119,21 @@ export const createSettler = ({ address, inlet, ledger, companion, tools }: Sett
 
   const finish = async (endings: readonly { step: Step; as: Ending }[]): Promise<void> => {
     const ends: Finish[] = endings.flatMap(({ step: { held }, as }) => (held ? [{ held, as }] : []))
-    if (ends.length > 0) await ledger?.finish(ends)
+    if (ends.length > 0) await remember(ends)
+  }
+
+  /** What happened must not happen again because nobody could be told: handing it back would let it. */
+  const remember = async (ends: readonly Finish[]): Promise<void> => {
+    for (let retryIn = PAUSE; ; retryIn = Math.min(retryIn * 2, LONGEST_PAUSE)) {
+      try {
+        await ledger?.finish(ends)
+        return
+      } catch (error) {
+        if (!stop || stop.aborted) throw error
+        journal({ at: clock.now(), is: 'trouble', where: 'the ledger', error: asError(error), retryIn })
+        await clock.sleep(retryIn, stop)
+      }
+    }
   }
 
   return {

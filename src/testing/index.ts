@@ -1,6 +1,10 @@
-/** What tests of your own need: time and chance in your hand, a transport in memory, and the trials. */
+/** What tests of your own need: time and chance in your hand, faults, a whole app in virtual time, and the trials. */
 export { open as openMemory } from '../adapters/memory/index.ts'
+export { type TestApp, type TestAppOptions, testApp } from './app.ts'
 export { type VirtualClock, virtualClock } from './clock.ts'
 export { loadedDice } from './dice.ts'
+export type { DeadWanted, DoneFact, DoneWanted, Looking, RetryFact } from './expectations.ts'
+export { createFaults, type Fault, type Faults, faultyLedger, faultyTransport, type Point } from './faults.ts'
+export { type Faulty, failing, flaky, hanging, slow } from './operations.ts'
 export { type TestTools, testTools } from './tools.ts'
 export * from './trials/index.ts'

@@ -8,7 +8,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   rules: ['core'],
   runtime: ['contracts', 'core', 'rules'],
   office: ['contracts', 'core', 'rules'],
-  testing: ['contracts', 'core', 'runtime', 'adapters/memory'],
+  testing: ['contracts', 'core', 'rules', 'runtime', 'office', 'adapters/memory'],
 }
 const ADAPTER = ['contracts', 'core']
 

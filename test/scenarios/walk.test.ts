@@ -1,23 +1,17 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
-import { dead, later, Permanent, RateLimited, type Reprieve, reprieve, Transient } from '../../src/index.ts'
-import { readRules } from '../../src/rules/index.ts'
-import { testTools } from '../../src/testing/tools.ts'
+import { dead, later, Permanent, RateLimited, reprieve, Transient } from '../../src/index.ts'
+import { testApp } from '../../src/testing/index.ts'
 
 const SERVICE = 'notification-svc'
 const TYPE = 'todo.task.created'
 
-const world = async (book = 'version: 1') => {
-  const tools = testTools()
-  const app = await reprieve({ rules: readRules(book, 'reprieve.yaml', {}), transport: 'memory:', ...tools })
-  const kinds = () => tools.facts.map(({ is }) => is)
-  const only = (is: string) => tools.facts.filter((fact) => fact.is === is)
-  return { app, kinds, only, ...tools }
+const world = async (yaml = 'version: 1') => {
+  const app = await testApp({ yaml })
+  onTestFinished(() => app.close())
+  const only = (is: string) => app.facts.filter((fact) => fact.is === is)
+  return { app, clock: app.clock, only }
 }
-
-/** Closing waits on the clock (draining has a deadline), so someone must turn it. */
-const close = (app: Reprieve, clock: { runUntil<T>(promise: Promise<T>): Promise<T> }) =>
-  clock.runUntil(app.close())
 
 describe('the walk of an event', () => {
   it('hands the decoded event to the handler and acknowledges it', async () => {
@@ -26,12 +20,10 @@ describe('the walk of an event', () => {
     app.service(SERVICE).on(TYPE, (event, ctx) => {
       seen.push([event.type, event.data, ctx.attempt, ctx.idempotencyKey === event.id])
     })
-    await app.start()
     await app.publish(TYPE, { owner: 'ann@example.org' })
     await clock.advance(10)
     expect(seen).toEqual([[TYPE, { owner: 'ann@example.org' }, 1, true]])
     expect(only('done')).toHaveLength(1)
-    await close(app, clock)
   })
 
   it('retries a transient failure by the policy, each time later, and then succeeds', async () => {
@@ -41,7 +33,6 @@ describe('the walk of an event', () => {
       at.push(clock.now())
       if (ctx.attempt < 4) throw new Transient('not yet')
     })
-    await app.start()
     const began = clock.now()
     await app.publish(TYPE, {})
     await clock.advance(60_000)
@@ -57,7 +48,6 @@ describe('the walk of an event', () => {
     }
     expect(only('retry')).toHaveLength(3)
     expect(only('done')).toMatchObject([{ attempt: 4 }])
-    await close(app, clock)
   })
 
   it('buries after the last attempt, with the whole story, and the office keeps it', async () => {
@@ -65,7 +55,6 @@ describe('the walk of an event', () => {
     app.service(SERVICE).on(TYPE, () => {
       throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
     })
-    await app.start()
     const id = await app.publish(TYPE, { n: 1 }, { correlationId: 'c-1' })
     await clock.advance(5 * 60_000)
     const [kept, ...more] = await app.office.list({}, 10)
@@ -85,7 +74,6 @@ describe('the walk of an event', () => {
       },
     })
     expect(kept!.letter.trail.records.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4, 5, 6])
-    await close(app, clock)
   })
 
   it('buries a permanent failure, a refusal, bad JSON and a schema violation at once, each by its reason', async () => {
@@ -97,7 +85,6 @@ describe('the walk of an event', () => {
     app.service('b').on('b.refused', () => dead('the account is closed'))
     app.service('c').on('c.schema', Task, () => undefined)
     app.service('d').on('d.json', () => undefined)
-    await app.start()
     await app.publish('a.permanent', {})
     await app.publish('b.refused', {})
     await app.publish('c.schema', { owner: 'nobody' })
@@ -115,7 +102,6 @@ describe('the walk of an event', () => {
       ['c', 'undecodable', 'schema', 1],
       ['d', 'undecodable', 'schema', 1],
     ])
-    await close(app, clock)
   })
 
   it('gives the schema’s type and value to the handler', async () => {
@@ -124,11 +110,9 @@ describe('the walk of an event', () => {
     app.service(SERVICE).on(TYPE, z.object({ owner: z.string().toUpperCase() }), (event) => {
       seen.push(event.data.owner)
     })
-    await app.start()
     await app.publish(TYPE, { owner: 'ann' })
     await clock.advance(10)
     expect(seen).toEqual(['ANN'])
-    await close(app, clock)
   })
 
   it('waits as long as Retry-After asks', async () => {
@@ -136,13 +120,11 @@ describe('the walk of an event', () => {
     app.service(SERVICE).on(TYPE, (_, ctx) => {
       if (ctx.attempt === 1) throw new RateLimited('slow down', { retryAfter: 42_000 })
     })
-    await app.start()
     await app.publish(TYPE, {})
     await clock.advance(41_000)
     expect(only('done')).toEqual([])
     await clock.advance(1500)
     expect(only('done')).toHaveLength(1)
-    await close(app, clock)
   })
 
   it('puts off without spending an attempt when the handler answers later', async () => {
@@ -152,13 +134,11 @@ describe('the walk of an event', () => {
       expect(ctx.attempt).toBe(1)
       return ++calls < 3 ? later('10s', 'the shop is closed') : undefined
     })
-    await app.start()
     await app.publish(TYPE, {})
     await clock.advance(25_000)
     expect(calls).toBe(3)
     expect(only('held')).toMatchObject([{ because: 'the shop is closed' }, {}])
     expect(only('done')).toHaveLength(1)
-    await close(app, clock)
   })
 
   it('ends an attempt that takes too long, as a failure that is retried, and ignores its late result', async () => {
@@ -171,13 +151,25 @@ describe('the walk of an event', () => {
       })
       await clock.sleep(10_000)
     })
-    await app.start()
     await app.publish(TYPE, {})
     await clock.advance(60_000)
     expect(aborted).toBe(true)
     expect(only('failed')).toMatchObject([{ failure: { category: 'transient', kind: 'timeout' } }])
     expect(only('done')).toMatchObject([{ attempt: 2 }])
-    await close(app, clock)
+  })
+
+  it('gives a call the timeout of its operation', async () => {
+    const { app, clock, only } = await world(
+      'version: 1\ndependencies: { api: { timeout: 10s, timeouts: { search: 1s } } }',
+    )
+    app.service(SERVICE).on(TYPE, async (_, ctx) => {
+      const operation = ctx.attempt === 1 ? 'search' : undefined
+      await ctx.call('api', (signal) => clock.sleep(5000, signal), operation)
+    })
+    await app.publish(TYPE, {})
+    await clock.advance(30_000)
+    expect(only('failed')).toMatchObject([{ took: 1000, failure: { kind: 'timeout' } }])
+    expect(only('done')).toMatchObject([{ attempt: 2, took: 5000 }])
   })
 
   it('bounds a call to a dependency by that dependency’s timeout', async () => {
@@ -185,13 +177,11 @@ describe('the walk of an event', () => {
     app.service(SERVICE).on(TYPE, async (_, ctx) => {
       if (ctx.attempt === 1) await ctx.call('slow-api', (signal) => clock.sleep(5000, signal))
     })
-    await app.start()
     await app.publish(TYPE, {})
     await clock.advance(1200)
     expect(only('failed')).toMatchObject([
       { failure: { kind: 'timeout', message: expect.stringContaining('slow-api') } },
     ])
-    await close(app, clock)
   })
 
   it('runs an event once although it was published twice under one id', async () => {
@@ -200,26 +190,22 @@ describe('the walk of an event', () => {
     app.service(SERVICE).on(TYPE, () => {
       calls++
     })
-    await app.start()
     await app.publish(TYPE, { n: 1 }, { id: 'same' })
     await clock.advance(10)
     await app.publish(TYPE, { n: 1 }, { id: 'same' })
     await clock.advance(10)
     expect(calls).toBe(1)
     expect(only('duplicate')).toHaveLength(1)
-    await close(app, clock)
   })
 
   it('buries the same id with another payload as a conflict', async () => {
     const { app, clock } = await world()
     app.service(SERVICE).on(TYPE, () => undefined)
-    await app.start()
     await app.publish(TYPE, { n: 1 }, { id: 'same' })
     await clock.advance(10)
     await app.publish(TYPE, { n: 2 }, { id: 'same' })
     await clock.advance(10)
     expect((await app.office.list({}, 10)).map(({ letter }) => letter.reason)).toEqual(['conflict'])
-    await close(app, clock)
   })
 
   it('buries an event whose time is over', async () => {
@@ -228,14 +214,12 @@ describe('the walk of an event', () => {
     app.service(SERVICE).on(TYPE, () => {
       calls++
     })
-    await app.start()
     await app.publish(TYPE, {}, { expires: new Date(clock.now() - 1000).toISOString() })
     await clock.advance(10)
     expect(calls).toBe(0)
     expect((await app.office.list({}, 10)).map(({ letter }) => [letter.reason, letter.kind])).toEqual([
       ['expired', 'expired'],
     ])
-    await close(app, clock)
   })
 
   it('lets the exact handler win over the pattern, and runs only one of them', async () => {
@@ -245,12 +229,10 @@ describe('the walk of an event', () => {
       .service(SERVICE)
       .on('todo.task.*', (event) => void seen.push(`pattern ${event.type}`))
       .on(TYPE, (event) => void seen.push(`exact ${event.type}`))
-    await app.start()
     await app.publish(TYPE, {})
     await app.publish('todo.task.deleted', {})
     await clock.advance(10)
     expect(seen.sort()).toEqual([`exact ${TYPE}`, 'pattern todo.task.deleted'])
-    await close(app, clock)
   })
 
   it('keeps the order of a key while it is in retry, and lets other keys pass', async () => {
@@ -260,12 +242,10 @@ describe('the walk of an event', () => {
       if (event.data === 'a1' && ctx.attempt < 3) throw new Transient('again')
       seen.push(event.data)
     })
-    await app.start()
     for (const name of ['a1', 'a2', 'b1', 'a3', 'b2']) await app.publish(TYPE, name, { orderKey: name[0]! })
     await clock.advance(60_000)
     expect(seen.slice(0, 2)).toEqual(['b1', 'b2'])
     expect(seen.slice(2)).toEqual(['a1', 'a2', 'a3'])
-    await close(app, clock)
   })
 
   it('publishes from a handler with the correlation id going along', async () => {
@@ -277,19 +257,15 @@ describe('the walk of an event', () => {
     app
       .service('second')
       .on('mail.wanted', (event) => void seen.push([event.source, event.extensions.correlationid]))
-    await app.start()
     await app.publish('order.placed', {}, { correlationId: 'c-7' })
     await clock.advance(10)
     expect(seen).toEqual([['first', 'c-7']])
-    await close(app, clock)
   })
 
   it('refuses to publish where nobody is subscribed', async () => {
-    const { app, clock } = await world()
+    const { app } = await world()
     app.service(SERVICE).on(TYPE, () => undefined)
-    await app.start()
     await expect(app.publish('todo.task.forgotten', {})).rejects.toMatchObject({ code: 'unheard' })
-    await close(app, clock)
   })
 })
 
@@ -304,7 +280,6 @@ describe('draining', () => {
         release = () => resolve(undefined)
       })
     })
-    await app.start()
     await app.publish(TYPE, 1)
     await app.publish(TYPE, 2)
     await clock.advance(10)
@@ -324,7 +299,6 @@ describe('draining', () => {
       destinations: [],
     })
     expect(await inlet.lag()).toMatchObject({ waiting: 1 })
-    await close(app, clock)
   })
 
   it('gives up waiting at its deadline, and no attempt is spent', async () => {
@@ -336,13 +310,11 @@ describe('draining', () => {
         (_, ctx) =>
           new Promise((_, reject) => ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason))),
       )
-    await app.start()
     await app.publish(TYPE, 1)
     await clock.advance(10)
     await clock.runUntil(app.drain(5000))
     expect(only('retry')).toEqual([])
     expect(only('failed')).toEqual([])
-    await close(app, clock)
   })
 })
 
@@ -354,7 +326,6 @@ describe('replay', () => {
       state.calls.push(event.headers)
       if (!state.mended) throw new Permanent('broken')
     })
-    await all.app.start()
     const id = await all.app.publish(TYPE, { n: 1 })
     await all.clock.advance(100)
     const [kept] = await all.app.office.list({}, 10)
@@ -374,7 +345,6 @@ describe('replay', () => {
     })
     expect(await app.office.show(letter.id)).toMatchObject({ state: 'resolved' })
     expect(await app.office.count({ states: ['open'] })).toBe(0)
-    await close(app, clock)
   })
 
   it('that dies again is a new letter, and the old one says so', async () => {
@@ -386,7 +356,6 @@ describe('replay', () => {
     expect(open).toHaveLength(1)
     expect(open[0]!.letter).toMatchObject({ trail: { generation: 1, replay: { letter: letter.id } } })
     expect(open[0]!.letter.id).not.toBe(letter.id)
-    await close(app, clock)
   })
 
   it('sent twice by accident has one effect', async () => {
@@ -397,7 +366,6 @@ describe('replay', () => {
     await clock.advance(60_000)
     expect(state.calls).toHaveLength(2)
     expect(await app.office.show(letter.id)).toMatchObject({ state: 'resolved' })
-    await close(app, clock)
   })
 
   it('says why a letter was not sent', async () => {
@@ -412,13 +380,12 @@ describe('replay', () => {
         { id: 'nonsense', because: 'no letter has this id' },
       ],
     })
-    await close(app, clock)
   })
 })
 
 describe('bad use', () => {
   it('is refused with a code and a fix', async () => {
-    const { app, clock } = await world()
+    const { app } = await world()
     const service = app.service(SERVICE)
     expect(() => service.on('todo.*.created', () => undefined)).toThrow(/pattern/)
     expect(() => service.on(TYPE, undefined as never)).toThrow(/no function/)
@@ -433,6 +400,5 @@ describe('bad use', () => {
     await expect(reprieve({ rules: 'nowhere.yaml', transport: 'memory:' })).rejects.toMatchObject({
       code: 'bad_rules',
     })
-    await close(app, clock)
   })
 })

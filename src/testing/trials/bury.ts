@@ -42,7 +42,7 @@ export const buryTrials: readonly Trial[] = [
     const bury = burial(world, to, await takeOne(world, inlet))
     await settleAll(inlet, [bury])
     await transport.close()
-    const office = await (await world.open()).transport.collect(to.destinations[0]!)
+    const office = await (await world.open()).transport!.collect(to.destinations[0]!)
     sameLetter(readLetter((await takeOne(world, office)).parcel.event), bury.letter)
   }),
 
@@ -99,7 +99,7 @@ export const buryTrials: readonly Trial[] = [
     await ackAll(office, [await takeOne(world, office)])
     await office.close()
     await transport.close()
-    const { transport: fresh } = await world.open()
+    const fresh = (await world.open()).transport!
     await takeNone(world, await fresh.collect(to.destinations[0]!))
   }),
 

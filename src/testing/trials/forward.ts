@@ -33,7 +33,7 @@ export const forwardTrials: readonly Trial[] = [
 
   transportTrial('forward from a connection that did not subscribe', async (world) => {
     const { to, inlet } = await subscribed(world)
-    const { transport } = await world.open()
+    const transport = (await world.open()).transport!
     const event = makeEvent(world)
     const { service, topic, consumerGroup } = to
     await transport.forward({ service, topic, consumerGroup }, [freshParcel(event, world.now())])
@@ -41,7 +41,7 @@ export const forwardTrials: readonly Trial[] = [
   }),
 
   transportTrial('forward to a subscription that does not exist is refused', async (world) => {
-    const { transport } = await world.open()
+    const transport = (await world.open()).transport!
     const parcel = freshParcel(makeEvent(world), world.now())
     await rejectsWith('unknown_subscription', transport.forward(makeSubscription(world), [parcel]))
   }),

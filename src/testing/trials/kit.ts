@@ -64,13 +64,19 @@ export interface Desk {
 export const subscribed = async (world: TrialWorld, over: Partial<Subscription> = {}): Promise<Desk> => {
   const opened = await world.open()
   const to = makeSubscription(world, over)
-  return { opened, transport: opened.transport, to, inlet: await opened.transport.subscribe(to) }
+  return deskAt(opened, to)
 }
 
 /** Another process's inlet to the same subscription. */
 export const subscribedToo = async (world: TrialWorld, to: Subscription): Promise<Desk> => {
   const opened = await world.open()
-  return { opened, transport: opened.transport, to, inlet: await opened.transport.subscribe(to) }
+  return deskAt(opened, to)
+}
+
+/** Trials of transports are only run where there is one. */
+const deskAt = async (opened: Opened, to: Subscription): Promise<Desk> => {
+  const transport = opened.transport!
+  return { opened, transport, to, inlet: await transport.subscribe(to) }
 }
 
 export interface Taking {

@@ -16,7 +16,7 @@ interface Bench {
 }
 
 const bench = async (world: TrialWorld): Promise<Bench> => {
-  const letters = (await world.open()).store!.letters
+  const letters = (await world.open()).store!.letters!
   const service = world.name('service')
   const start = world.now()
   return {
@@ -131,7 +131,7 @@ export const lettersTrials: readonly Trial[] = [
   }),
 
   trial('of two that mark at once one wins', async ({ letters, write }, world) => {
-    const other = (await world.open()).store!.letters
+    const other = (await world.open()).store!.letters!
     const [letter] = write(1)
     await letters.keep([letter!])
     const mark = [{ id: letter!.id, from: ['open'], to: 'replaying', at: world.now() }] as const
@@ -158,7 +158,7 @@ export const lettersTrials: readonly Trial[] = [
   trial('another process finds them', async ({ letters, write }, world) => {
     const [letter] = write(1, () => ({ error: 'žluťoučký "quoted" \u0000 text', stack: 'a\n  b' }))
     await letters.keep([letter!])
-    const [found] = await (await world.open()).store!.letters.find({ ids: [letter!.id] }, 1)
+    const [found] = await (await world.open()).store!.letters!.find({ ids: [letter!.id] }, 1)
     sameLetter(found!.letter, letter!)
   }),
 ]

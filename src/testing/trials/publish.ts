@@ -27,7 +27,7 @@ export const publishTrials: readonly Trial[] = [
     const reader = await subscribed(world)
     await reader.transport.close()
     const event = makeEvent(world)
-    await (await world.open()).transport.publish(reader.to.topic, [event])
+    await (await world.open()).transport!.publish(reader.to.topic, [event])
     const back = await subscribedToo(world, reader.to)
     sameEvent((await takeOne(world, back.inlet)).parcel.event, event)
   }),
@@ -64,7 +64,7 @@ export const publishTrials: readonly Trial[] = [
   }),
 
   transportTrial('what nobody hears is refused, or kept, as the adapter declares', async (world) => {
-    const { transport } = await world.open()
+    const transport = (await world.open()).transport!
     const to = makeSubscription(world)
     const event = makeEvent(world)
     const publishing = transport.publish(to.topic, [event])
@@ -75,7 +75,7 @@ export const publishTrials: readonly Trial[] = [
   }),
 
   transportTrial('a pattern hears every topic with its beginning, or is refused', async (world) => {
-    const { transport } = await world.open()
+    const transport = (await world.open()).transport!
     const beginning = world.name('family')
     const to = makeSubscription(world, { topic: `${beginning}.*` })
     if (!transport.can.patterns) {

@@ -1,4 +1,5 @@
 import type { Opened } from '../../contracts/adapter.ts'
+import type { Store } from '../../contracts/store.ts'
 import type { Can } from '../../contracts/transport.ts'
 import type { Millis } from '../../core/time.ts'
 import { trials as all } from './all.ts'
@@ -44,21 +45,29 @@ export const runTrials = async (
 
 /** What an adapter declares, and which trials have no meaning there. */
 export interface Survey {
-  readonly can: Can
+  /** undefined: it is no transport. */
+  readonly can: Can | undefined
   /** Why this trial has no meaning here; undefined: it has. */
   skip(trial: Trial): string | undefined
 }
 
 export const survey = async (world: TrialWorld): Promise<Survey> => {
   const { transport, store } = await world.open()
-  await transport.close()
+  await transport?.close()
   await store?.close()
-  const { can } = transport
+  const can = transport?.can
   return {
     can,
-    skip: ({ about, needs }) =>
-      about !== 'transport' && !store ? `it is a transport only and keeps no ${about}` : needs?.(can, world),
+    skip: ({ about, needs }) => {
+      if (about === 'transport' ? !can : !store?.[about]) return onlyOf(store, about)
+      return can && needs?.(can, world)
+    },
   }
+}
+
+const onlyOf = (store: Store | undefined, about: Trial['about']): string => {
+  if (!store) return `it is a transport only and keeps no ${about}`
+  return store.letters ? 'it is a store only' : 'it keeps a ledger and a board only'
 }
 
 /** Runs one trial, and closes whatever it left open. */
@@ -81,7 +90,7 @@ export const runTrial = async (trial: Trial, world: TrialWorld, most = 60_000): 
     return { name, about, took: performance.now() - start, is: 'failed', error: asError(error) }
   } finally {
     for (const { transport, store } of opened) {
-      await transport.close().catch(() => undefined)
+      await transport?.close().catch(() => undefined)
       await store?.close().catch(() => undefined)
     }
   }

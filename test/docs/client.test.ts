@@ -1,0 +1,6 @@
+import { describe } from 'vitest'
+import { runsItsPrograms } from './programs.ts'
+
+describe('docs/client.md', () => {
+  runsItsPrograms('docs/client.md', ['orders.ts'])
+})
