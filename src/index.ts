@@ -1,6 +1,7 @@
 /** The whole public surface of Reprieve. */
 
 export { loadBook as loadRules } from './book.ts'
+export { type ClientOptions, client } from './client.ts'
 export type { Fact, Journal } from './contracts/journal.ts'
 export type { KeptLetter, LetterFilter, LetterState } from './contracts/letters.ts'
 export type { Clock, Dice } from './contracts/tools.ts'
@@ -48,6 +49,8 @@ export {
 } from './rules/index.ts'
 export { type LintFinding, lint } from './rules/lint/index.ts'
 export type { Service } from './runtime/app.ts'
+export type { Client, Outgoing, ReceiveOptions } from './runtime/client.ts'
+export type { Ended, Message } from './runtime/client-hold.ts'
 export type {
   Change as BreakerChange,
   Guard as Breaker,
@@ -64,6 +67,7 @@ export {
   type PublishOptions,
   type Schema,
 } from './runtime/handler.ts'
+export { CallRefused } from './runtime/held.ts'
 export type { RetryContext, RetryFunction, Retrying } from './runtime/retry.ts'
 export { type Ending, type GaveUp, RetryFailed } from './runtime/retry-failed.ts'
 export type { RetryOptions } from './runtime/retry-options.ts'

@@ -1,5 +1,7 @@
 import type { Open, Opened } from './contracts/adapter.ts'
+import type { AppStore, Store } from './contracts/store.ts'
 import type { Tools } from './contracts/tools.ts'
+import type { Transport } from './contracts/transport.ts'
 import { ReprieveError } from './core/error.ts'
 
 /** Which adapter a URL asks for. Adapters are loaded only then, and their client libraries with them. */
@@ -9,6 +11,10 @@ const ADAPTERS: Readonly<Record<string, () => Promise<{ open: Open }>>> = {
   'amqp:': () => import('./adapters/rabbitmq/index.ts'),
   'amqps:': () => import('./adapters/rabbitmq/index.ts'),
   'kafka:': () => import('./adapters/kafka/index.ts'),
+  'postgres:': () => import('./adapters/postgres/index.ts'),
+  'postgresql:': () => import('./adapters/postgres/index.ts'),
+  'redis:': () => import('./adapters/redis/index.ts'),
+  'rediss:': () => import('./adapters/redis/index.ts'),
 }
 
 export const openUrl = async (url: string, tools: Tools): Promise<Opened> => {
@@ -16,11 +22,50 @@ export const openUrl = async (url: string, tools: Tools): Promise<Opened> => {
   const load = scheme === undefined ? undefined : ADAPTERS[scheme]
   if (!load) {
     throw new ReprieveError('bad_url', `no adapter opens '${withoutSecret(url)}'`, {
-      fix: 'use one of memory:, sqlite:app.db, amqp://host, kafka://host:9092',
+      fix: 'use one of memory:, sqlite:app.db, amqp://host, kafka://host:9092, and for stores postgres://host/db, redis://host',
     })
   }
   const { open } = await load()
   return open(url, tools)
+}
+
+/** For what must carry events. Its store comes along where it has one. */
+export const openTransport = async (
+  url: string,
+  tools: Tools,
+): Promise<Opened & { readonly transport: Transport }> => {
+  const { transport, ...rest } = await openUrl(url, tools)
+  if (transport) return { ...rest, transport }
+  await rest.store?.close()
+  throw new ReprieveError('bad_url', `'${withoutSecret(url)}' can't serve as a transport`, {
+    fix: 'use sqlite:app.db, amqp://host or kafka://host:9092, or memory: for a trial',
+  })
+}
+
+/** For what must keep a ledger and a board. */
+export const openStore = async (url: string, tools: Tools): Promise<Store> => {
+  const { transport, store } = await openUrl(url, tools)
+  if (store) return store
+  await transport?.close()
+  throw new ReprieveError('bad_url', `'${withoutSecret(url)}' can't serve as a store`, {
+    fix: 'use sqlite:app.db, postgres://host/db or redis://host, or memory: for a trial',
+  })
+}
+
+/** For what must be an app's own store, and keep its dead letters. */
+export const openAppStore = async (url: string, tools: Tools): Promise<AppStore> => {
+  const store = await openStore(url, tools)
+  const { letters } = store
+  if (letters) return { ...store, letters }
+  await store.close()
+  const name = store.name
+  throw new ReprieveError(
+    'bad_url',
+    `'${withoutSecret(url)}' can't be the app's own store: ${name} keeps a ledger and a board here, no dead letters`,
+    {
+      fix: `use sqlite:app.db for that, and name this one for its ledger in the rule book: stores: { ${name}: … }, idempotency: { store: ${name} }`,
+    },
+  )
 }
 
 /** A URL as it may be shown. */

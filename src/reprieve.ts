@@ -2,15 +2,15 @@ import { systemClock } from './adapters/system/clock.ts'
 import { systemDice } from './adapters/system/dice.ts'
 import { loadBook } from './book.ts'
 import type { Journal } from './contracts/journal.ts'
-import type { Store } from './contracts/store.ts'
+import type { AppStore, Store } from './contracts/store.ts'
 import type { Clock, Dice, Tools } from './contracts/tools.ts'
 import type { Destination } from './contracts/transport.ts'
-import { ReprieveError } from './core/error.ts'
 import type { Millis } from './core/time.ts'
 import { createOffice, knownDestinations, type Office, rememberDestinations } from './office/index.ts'
-import { openUrl, withoutSecret } from './open.ts'
+import { openAppStore, openTransport, withoutSecret } from './open.ts'
 import { type PolicyFor, type RuleBook, withPolicyFor } from './rules/index.ts'
 import { type App, createApp } from './runtime/app.ts'
+import { namedStores } from './stores.ts'
 
 export interface Options {
   /** The rule book's file, or the book itself; without one sound defaults apply. */
@@ -52,13 +52,14 @@ export const reprieve = async (options: Options = {}): Promise<Reprieve> => {
   const written = typeof rules === 'object' ? rules : await loadBook(rules)
   const book = policyFor ? withPolicyFor(written, policyFor) : written
   const url = options.transport ?? DEFAULT_URL
-  const opened = await openUrl(url, tools)
+  const opened = await openTransport(url, tools)
   const { transport } = opened
-  const store = await openStore(options.store, url, opened.store, tools).catch(async (error) => {
+  const store = await storeFor(options.store, url, opened.store, tools).catch(async (error) => {
     await transport.close()
     throw error
   })
-  const app = createApp({ book, transport, store, tools })
+  const named = namedStores(book, transport.can.claims ? url : (options.store ?? DEFAULT_URL), tools)
+  const app = createApp({ book, transport, store, tools, ledgersFor: named.ledgersFor })
   const office = await createOffice({ transport, store, tools })
   const withOffice = options.office ?? true
   let closing: Promise<void> | undefined
@@ -69,6 +70,7 @@ export const reprieve = async (options: Options = {}): Promise<Reprieve> => {
     await transport.close()
     await store.companion?.close()
     await store.close()
+    await named.close()
   }
 
   const closeOnce = (within?: Millis): Promise<void> => {
@@ -91,22 +93,17 @@ export const reprieve = async (options: Options = {}): Promise<Reprieve> => {
   }
 }
 
-const openStore = async (
+const storeFor = async (
   url: string | undefined,
   transport: string,
   own: Store | undefined,
   tools: Tools,
-): Promise<Store> => {
-  if (own && (url === undefined || url === transport)) return own
+): Promise<AppStore> => {
+  if (own?.letters && (url === undefined || url === transport)) return { ...own, letters: own.letters }
   const wanted = url ?? DEFAULT_URL
   if (url === undefined) {
     const text = `the store beside ${withoutSecret(transport)} is ${wanted}: good for one host`
     tools.journal({ at: tools.clock.now(), is: 'notice', text })
   }
-  const opened = await openUrl(wanted, tools)
-  if (opened.store) return opened.store
-  await opened.transport.close()
-  throw new ReprieveError('bad_url', `'${withoutSecret(wanted)}' can't serve as a store`, {
-    fix: 'use sqlite:app.db, or memory: for a trial',
-  })
+  return openAppStore(wanted, tools)
 }

@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { registerDemo } from './demo/command.ts'
 import { registerDlq } from './dlq/command.ts'
+import { registerHand } from './hand/command.ts'
 import { withCommon } from './options.ts'
 import { registerPublish } from './publish/command.ts'
 import { registerRules } from './rules/command.ts'
@@ -24,6 +25,7 @@ export const createProgram = (): Command => {
   registerRun(program)
   registerPublish(program)
   registerDlq(program)
+  registerHand(program)
   registerRules(program)
   registerTrials(program)
   return program

@@ -4,7 +4,7 @@ import type { Instant, Millis } from '../core/time.ts'
 
 /** What happened in a process. Metrics, traces, logs, alerts and the console only read it. */
 export type Fact = { readonly at: Instant } & (
-  | { readonly is: 'started' | 'drained'; readonly service: string }
+  | { readonly is: 'started' | 'drained' | 'paused' | 'resumed'; readonly service: string }
   | { readonly is: 'published'; readonly topic: string; readonly count: number }
   | ({ readonly is: 'done'; readonly attempt: number; readonly took: Millis } & About)
   | ({
@@ -30,6 +30,7 @@ export type Fact = { readonly at: Instant } & (
   | { readonly is: 'letter kept'; readonly letter: string; readonly service: string }
   | { readonly is: 'replayed'; readonly letter: string; readonly service: string }
   | { readonly is: 'receipt'; readonly letter: string; readonly outcome: string }
+  | { readonly is: 'breaker'; readonly name: string; readonly from: string; readonly to: string }
   | { readonly is: 'trouble'; readonly where: string; readonly error: Error; readonly retryIn?: Millis }
   | { readonly is: 'notice'; readonly text: string }
 )

@@ -3,13 +3,18 @@ import type { Ledger } from './ledger.ts'
 import type { Letters } from './letters.ts'
 import type { Transport } from './transport.ts'
 
-/** A database: ledger, board, letters, and the waiting room for what the transport can't keep itself. */
+/** A database. Every one keeps a ledger and a board; a rule book can name it for its ledger alone. */
 export interface Store {
   readonly name: string
   readonly ledger: Ledger
   readonly board: Board
-  readonly letters: Letters
+  readonly letters?: Letters
   /** The store's own transport, used as companion beside a broker. Whoever opened the store closes both. */
   readonly companion?: Transport
   close(): Promise<void>
+}
+
+/** One that can be an app's own store: it keeps the dead letters too. */
+export interface AppStore extends Store {
+  readonly letters: Letters
 }

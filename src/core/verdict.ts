@@ -11,6 +11,13 @@ export type Outcome =
   | { readonly is: 'failed'; readonly failure: Failure }
   /** The handler answered `later(…)`: not now, and no attempt is spent. */
   | { readonly is: 'put off'; readonly delay: Millis; readonly because: string }
+  /** A breaker or a budget refused. No attempt is spent, but the event can't be held for ever: then it died of `failure`. */
+  | {
+      readonly is: 'held up'
+      readonly delay: Millis
+      readonly because: string
+      readonly failure: Failure
+    }
   /** The handler answered `dead(…)`, or the event can't be worth an attempt. */
   | { readonly is: 'refused'; readonly reason: DeathReason; readonly failure: Failure }
 
@@ -29,6 +36,8 @@ export type Verdict =
 /** What the verdict needs to know of the rules. */
 export interface Limits {
   readonly policy: Policy
+  /** From then on the event is not worth handling. */
+  readonly expires?: Instant | undefined
 }
 
 /** A failure nobody knows is tried again twice at most, unless told: it may be a defect that does harm each time. */
@@ -36,7 +45,7 @@ export const UNKNOWN_RETRIES = 2
 
 /** Pure: the same rules, trail, outcome, moment and roll give the same verdict. */
 export const decide = (
-  { policy }: Limits,
+  { policy, expires }: Limits,
   trail: Trail,
   outcome: Outcome,
   now: Instant,
@@ -47,11 +56,30 @@ export const decide = (
       return { do: 'done' }
     case 'put off':
       return { do: 'hold', due: now + outcome.delay, because: outcome.because }
+    case 'held up':
+      return afterRefusal(policy, expires, trail, outcome, now)
     case 'refused':
       return dead(outcome.reason, outcome.failure, extendTrail(trail, outcome.failure, now))
     case 'failed':
       return afterFailure(policy, extendTrail(trail, outcome.failure, now), outcome.failure, now, roll)
   }
+}
+
+/** An outage buries nothing, unless the event's own time is over before it could be tried again. */
+const afterRefusal = (
+  { window }: Policy,
+  expires: Instant | undefined,
+  trail: Trail,
+  { delay, because, failure }: Extract<Outcome, { is: 'held up' }>,
+  now: Instant,
+): Verdict => {
+  const due = now + delay
+  if (expires !== undefined && due >= expires) return dead('expired', failure, trail)
+  const first = trail.firstFailureAt
+  if (window !== undefined && first !== undefined && due > first + window) {
+    return dead('window exhausted', failure, trail)
+  }
+  return { do: 'hold', due, because }
 }
 
 const afterFailure = (policy: Policy, trail: Trail, failure: Failure, now: Instant, roll: Roll): Verdict => {

@@ -1,5 +1,5 @@
 import type { KeptLetter, LetterFilter } from '../contracts/letters.ts'
-import type { Store } from '../contracts/store.ts'
+import type { AppStore } from '../contracts/store.ts'
 import type { Tools } from '../contracts/tools.ts'
 import type { Destination, Transport } from '../contracts/transport.ts'
 import { ReprieveError } from '../core/error.ts'
@@ -32,7 +32,7 @@ export interface ReplayResult {
 
 export interface OfficeOptions {
   readonly transport: Transport
-  readonly store: Store
+  readonly store: AppStore
   readonly tools: Tools
 }
 
@@ -143,7 +143,7 @@ export const createOffice = async ({ transport, store, tools }: OfficeOptions): 
 }
 
 /** Each store has one office with a name of its own, so that offices on one broker don't take each other's receipts. */
-const officeName = async ({ board }: Store, { dice }: Tools): Promise<string> => {
+const officeName = async ({ board }: AppStore, { dice }: Tools): Promise<string> => {
   const known = async () =>
     (await board.read('office/name')).find(({ entry }) => entry === 'office/name')?.value
   const name = await known()

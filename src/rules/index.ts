@@ -34,6 +34,7 @@ export type {
   ServiceRules,
 } from './rules.ts'
 export type { WrittenRules, WrittenService } from './schema.ts'
-export { dependencyTimeout, serviceRules } from './services.ts'
+export { dependencyOf, dependencyTimeout, serviceRules } from './services.ts'
+export { storesFor } from './stores.ts'
 export { explainText } from './tell.ts'
 export { knownTypes, topicOf, topicsFor } from './topics.ts'

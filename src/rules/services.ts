@@ -1,7 +1,7 @@
 import type { Millis } from '../core/time.ts'
 import { batchersOf } from './batches.ts'
 import type { RuleBook } from './book.ts'
-import { BARE_TIMEOUT, DEFAULTS } from './builtin.ts'
+import { BARE_BREAKER, BARE_TIMEOUT, DEFAULTS, type Dependency } from './builtin.ts'
 import { timeoutOf } from './guards.ts'
 import { type Picker, picker, serviceLevels } from './levels.ts'
 import { fillName } from './naming.ts'
@@ -59,10 +59,17 @@ const leaseFor = (book: RuleBook, service: string): Millis => {
   return Math.max(DEFAULTS.lease, Math.max(...timeouts) + DEFAULTS.leaseSlack)
 }
 
+/** What holds for a dependency; one that the book does not name has the usual timeout and breaker. */
+export const dependencyOf = (book: RuleBook, name: string): Dependency =>
+  book.dependencies.get(name) ?? {
+    name,
+    timeout: BARE_TIMEOUT,
+    timeouts: {},
+    breaker: { ...BARE_BREAKER, name },
+  }
+
 /** How long a call to a dependency may take, or one operation of it; an undeclared one has the bare timeout. */
 export const dependencyTimeout = (book: RuleBook, name: string, operation?: string): Millis => {
-  const dependency = book.dependencies.get(name)
-  if (!dependency) return BARE_TIMEOUT
-  const { timeout, timeouts } = dependency
+  const { timeout, timeouts } = dependencyOf(book, name)
   return operation !== undefined && Object.hasOwn(timeouts, operation) ? timeouts[operation]! : timeout
 }

@@ -1,14 +1,18 @@
-import type { Store } from '../contracts/store.ts'
+import type { Ledger } from '../contracts/ledger.ts'
+import type { AppStore } from '../contracts/store.ts'
 import type { Tools } from '../contracts/tools.ts'
 import type { Destination, Transport } from '../contracts/transport.ts'
 import { ReprieveError } from '../core/error.ts'
 import type { Event } from '../core/event.ts'
 import { patternFault } from '../core/pattern.ts'
 import type { Millis } from '../core/time.ts'
-import { dependencyTimeout, type RuleBook, serviceRules, topicOf } from '../rules/index.ts'
+import { dependencyOf, dependencyTimeout, type RuleBook, serviceRules, topicOf } from '../rules/index.ts'
 import type { Registered } from './attempt.ts'
 import { createDeadlines } from './deadline.ts'
+import { createGuards } from './guards.ts'
 import type { Handler, PublishOptions, Schema } from './handler.ts'
+import { createLedgers } from './ledgers.ts'
+import { createOrders } from './orders.ts'
 import { planService } from './plan.ts'
 import { makeEvent, publishAll } from './publish.ts'
 import { type RunningService, startService } from './service.ts'
@@ -23,7 +27,7 @@ export interface Service {
 export interface App {
   readonly book: RuleBook
   readonly transport: Transport
-  readonly store: Store
+  readonly store: AppStore
   service(name: string): Service
   /** Subscribes every service and begins to pull. */
   start(): Promise<void>
@@ -40,19 +44,27 @@ export interface App {
 export interface AppOptions {
   readonly book: RuleBook
   readonly transport: Transport
-  readonly store: Store
+  readonly store: AppStore
   readonly tools: Tools
+  /** The ledgers, by the names of their stores, that the rules of these services may choose beside the app's own. */
+  readonly ledgersFor?: (services: readonly string[]) => Promise<ReadonlyMap<string, Ledger>>
 }
 
 const PATIENCE = 30_000
 
-export const createApp = ({ book, transport, store, tools }: AppOptions): App => {
+export const createApp = ({ book, transport, store, tools, ledgersFor }: AppOptions): App => {
   const services = new Map<string, Map<string, Registered>>()
   const running: RunningService[] = []
   const deadlines = createDeadlines(tools.clock)
+  const guards = createGuards((name) => dependencyOf(book, name), tools)
   // a transport that keeps its own ledger waits as long as asked: it needs no companion
   const companion = transport.can.claims ? undefined : store.companion
   const destinations = new Map<string, Destination>()
+  const orders = createOrders(store.board, guards, tools, (name) => {
+    for (const service of running) if (service.name === name) service.heed()
+  })
+  const closing = new AbortController()
+  let hearing: Promise<void> | undefined
   let started = false
 
   const topic = (type: string) => topicOf(book, type)
@@ -87,17 +99,21 @@ export const createApp = ({ book, transport, store, tools }: AppOptions): App =>
     start: async () => {
       if (started) throw new ReprieveError('bad_usage', 'the app was started already')
       started = true
+      const named = (await ledgersFor?.([...services.keys()])) ?? new Map<string, Ledger>()
+      const ledgers = createLedgers(store.ledger, named)
       const plans = [...services].map(([name, handlers]) => {
         const trouble = (error: Error) =>
           tools.journal({ at: tools.clock.now(), is: 'trouble', where: `the rules of ${name}`, error })
-        const plan = planService(book, name, [...handlers.keys()], transport, trouble)
+        const plan = planService(book, name, [...handlers.keys()], transport, trouble, new Set(named.keys()))
         return { name, handlers, plan }
       })
+      hearing = orders.hear(closing.signal)
       for (const { name, handlers, plan } of plans) {
         for (const { destinations: each } of plan.subscriptions)
           for (const one of each) destinations.set(one.name, one)
         const { concurrency } = serviceRules(book, name)
-        const timeoutOf = (dependency: string) => dependencyTimeout(book, dependency)
+        const timeoutOf = (dependency: string, operation?: string) =>
+          dependencyTimeout(book, dependency, operation)
         running.push(
           await startService({
             name,
@@ -107,16 +123,20 @@ export const createApp = ({ book, transport, store, tools }: AppOptions): App =>
             deadlines,
             transport,
             companion,
-            ledger: store.ledger,
+            ledgers,
             tools,
             publish,
             timeoutOf,
+            guards,
+            isPaused: () => orders.isPaused(name),
           }),
         )
       }
     },
     drain: async (within = PATIENCE) => {
       await Promise.all(running.splice(0).map((service) => service.drain(within)))
+      closing.abort()
+      await hearing
     },
   }
 }

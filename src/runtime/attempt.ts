@@ -1,13 +1,15 @@
 import type { Delivery } from '../contracts/transport.ts'
 import { classify } from '../core/classify.ts'
 import { Invalid } from '../core/errors.ts'
-import { decodeData, type Event } from '../core/event.ts'
+import { decodeData } from '../core/event.ts'
+import { expiryOf } from '../core/expiry.ts'
 import type { Failure } from '../core/failure.ts'
 import type { Instant } from '../core/time.ts'
 import type { Outcome } from '../core/verdict.ts'
 import type { Rules } from '../rules/index.ts'
 import { type Deadlines, runWithin } from './deadline.ts'
 import { answerOf, type Context, type Handled, isLater, type Reply, type Schema } from './handler.ts'
+import { refusedIn } from './held.ts'
 
 /** A handler with the schema of its events' data, as it was registered. */
 export interface Registered {
@@ -32,8 +34,9 @@ export const attempt = (options: AttemptOptions, answer: (outcome: Outcome) => v
   if (delivery.broken !== undefined)
     return void answer({ is: 'refused', reason: 'undecodable', failure: broken(delivery.broken) })
   const { event } = delivery.parcel
-  if (isExpired(event, options.now))
-    return void answer({ is: 'refused', reason: 'expired', failure: expired(event) })
+  const expires = expiryOf(event, rules.ttl)
+  if (expires !== undefined && expires <= options.now())
+    return void answer({ is: 'refused', reason: 'expired', failure: expired(expires) })
   const { pattern, schema, handle } = registered
   runWithin(
     deadlines,
@@ -47,7 +50,7 @@ export const attempt = (options: AttemptOptions, answer: (outcome: Outcome) => v
       return validated(schema, value, (data) => handle({ ...event, data }, ctx))
     },
     (reply) => answer(outcomeOf(reply)),
-    (error) => answer({ is: 'failed', failure: classify(error, rules.overrides, options.now()) }),
+    (error) => answer(failed(error, rules.overrides, options.now())),
   )
 }
 
@@ -70,9 +73,13 @@ const validated = async (
   return handle(result.value)
 }
 
-const isExpired = (event: Event, now: () => Instant): boolean => {
-  const { expirytime } = event.extensions
-  return expirytime !== undefined && Date.parse(expirytime) <= now()
+/** A call that was refused is no failure of the handler's: it comes again when there is hope. */
+const failed = (error: unknown, overrides: Rules['overrides'], now: Instant): Outcome => {
+  const failure = classify(error, overrides, now)
+  const refused = refusedIn(error)
+  if (!refused) return { is: 'failed', failure }
+  const delay = Math.max(0, refused.retryAt - now)
+  return { is: 'held up', delay, because: refused.message, failure }
 }
 
 const permanent = (kind: Failure['kind'], name: string, message: string): Failure => ({
@@ -85,5 +92,5 @@ const permanent = (kind: Failure['kind'], name: string, message: string): Failur
 
 const broken = (why: string): Failure => permanent('schema', 'Undecodable', why)
 const refused = (why: string): Failure => permanent('business', 'Refused', why)
-const expired = (event: Event): Failure =>
-  permanent('expired', 'Expired', `the event was worth handling until ${event.extensions.expirytime}`)
+const expired = (at: Instant): Failure =>
+  permanent('expired', 'Expired', `the event was worth handling until ${new Date(at).toISOString()}`)

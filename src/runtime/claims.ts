@@ -11,11 +11,16 @@ import type { Rules } from '../rules/index.ts'
  * Which claim a delivery needs. Dedup claims always; the other patterns only what was handed over before, to
  * find the event that kills its process; `none` never.
  */
-export const ledgerKeyOf = (rules: Rules, parcel: Parcel, redelivered: boolean): LedgerKey | undefined => {
-  const { pattern, key, ttl } = rules.idempotency
+export const ledgerKeyOf = (
+  rules: Rules,
+  parcel: Parcel,
+  redelivered: boolean,
+  named: ReadonlySet<string>,
+): LedgerKey | undefined => {
+  const { pattern, key, ttl, store } = rules.idempotency
   if (pattern === 'none' || (pattern !== 'dedup' && !redelivered)) return undefined
   const { event, trail } = parcel
-  return {
+  const wanted: LedgerKey = {
     service: rules.service,
     id: key === 'id+correlation' ? `${event.id}+${event.extensions.correlationid ?? ''}` : event.id,
     hash: event.data === null ? '' : hash('sha256', event.data, 'base64url').slice(0, 22),
@@ -23,6 +28,7 @@ export const ledgerKeyOf = (rules: Rules, parcel: Parcel, redelivered: boolean):
     generation: trail.generation,
     ttl,
   }
+  return named.has(store) ? { ...wanted, store } : wanted
 }
 
 /**

@@ -1,11 +1,15 @@
 import type { Journal } from '../contracts/journal.ts'
 import type { Delivery } from '../contracts/transport.ts'
+import { classify } from '../core/classify.ts'
+import { Timeout } from '../core/errors.ts'
 import type { Instant } from '../core/time.ts'
 import type { Trail } from '../core/trail.ts'
 import type { Rules } from '../rules/index.ts'
 import { about } from './about.ts'
 import { type Deadlines, within } from './deadline.ts'
+import type { Guards } from './guards.ts'
 import type { Context, PublishOptions } from './handler.ts'
+import { CallRefused } from './held.ts'
 
 /** The same for all attempts of a service. */
 export interface Surroundings {
@@ -13,7 +17,8 @@ export interface Surroundings {
   readonly journal: Journal
   readonly now: () => Instant
   readonly publish: (type: string, data: unknown, options: PublishOptions) => Promise<string>
-  readonly timeoutOf: (dependency: string) => number
+  readonly guards: Guards
+  readonly timeoutOf: (dependency: string, operation?: string) => number
 }
 
 export interface AtHand {
@@ -66,9 +71,30 @@ class Attempting implements Context {
   }
 
   get call(): Context['call'] {
-    const { deadlines, timeoutOf } = this.#around
-    return async (dependency, fn) =>
-      within(deadlines, timeoutOf(dependency), `the call to ${dependency}`, this.signal, (own) => fn(own()))
+    const { deadlines, timeoutOf, guards, now } = this.#around
+    const { overrides } = this.#at.rules
+    return async (dependency, fn, operation) => {
+      const entered = guards.enter(dependency, this.attempt > 1)
+      if ('by' in entered) throw new CallRefused(entered, now())
+      const ms = timeoutOf(dependency, operation)
+      try {
+        const value = await within(deadlines, ms, `the call to ${dependency}`, this.signal, (own) =>
+          fn(own()),
+        )
+        entered.success()
+        return value
+      } catch (error) {
+        // what we cut short ourselves, and what the other side rightly refused, says nothing of its health
+        if (this.#isStopped() || classify(error, overrides, now()).category === 'permanent') entered.ignore()
+        else entered.failure()
+        throw error
+      }
+    }
+  }
+
+  #isStopped(): boolean {
+    const { signal } = this
+    return signal.aborted && !(signal.reason instanceof Timeout)
   }
 
   get publish(): Context['publish'] {

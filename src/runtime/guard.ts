@@ -23,6 +23,8 @@ export interface Guard {
   readonly counts: BreakerCounts
   /** Before a call. Whoever is given a permit says once how the call ended. */
   ask(): Permit | Refusal
+  /** Whether it would refuse now; nothing is taken. While it ramps up nobody can tell. */
+  peek(): Refusal | undefined
   success(permit: Permit): void
   failure(permit: Permit): void
   /** The call was cut off, or ended in a way that says nothing of the dependency. */
@@ -87,6 +89,11 @@ export const createGuard = (rules: BreakerRules, { clock, dice, from, onChange }
       else counts.rejections++
       become(asked.state)
       return 'permit' in asked ? asked.permit : asked.refused
+    },
+    peek: () => {
+      if (state.is === 'closed') return undefined
+      const asked = ask(rules, state, clock.now(), roll)
+      return 'refused' in asked ? asked.refused : undefined
     },
     success: (permit) => {
       counts.successes++

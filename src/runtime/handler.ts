@@ -52,8 +52,12 @@ export interface Context {
   /** The same for every attempt and replay of this event: hand it to whoever can use it. */
   readonly idempotencyKey: string
   readonly log: (text: string, fields?: Readonly<Record<string, unknown>>) => void
-  /** Runs `fn` against a named dependency, under that dependency's timeout. */
-  call<T>(dependency: string, fn: (signal: AbortSignal) => Promise<T> | T): Promise<T>
+  /**
+   * Runs `fn` against a named dependency: asks its breaker and its retry budget first, and gives it the dependency's
+   * timeout, or that of one of its operations. Refused it throws `CallRefused`; let it pass, and the event is put off
+   * with no attempt spent.
+   */
+  call<T>(dependency: string, fn: (signal: AbortSignal) => Promise<T> | T, operation?: string): Promise<T>
   /** Publishes an event that this one led to; the correlation id goes along. */
   publish(type: string, data?: unknown, options?: PublishOptions): Promise<string>
 }

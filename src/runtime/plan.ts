@@ -29,6 +29,8 @@ export const planService = (
   patterns: readonly string[],
   transport: { readonly name: string; readonly can: Can },
   trouble: (error: Error) => void = () => {},
+  /** The stores, beside the app's own, whose ledgers are there. */
+  named: ReadonlySet<string> = new Set(),
 ): Plan => {
   /** By topic, then by type: to join the two for every event would cost more than to look twice. */
   const remembered = new Map<string, Map<string, Rules>>()
@@ -89,7 +91,7 @@ export const planService = (
       ledgerKey: (parcel, redelivered) =>
         handlerOf(types, parcel.event.type) === undefined
           ? undefined
-          : ledgerKeyOf(rulesOf(topic, parcel.event.type), parcel, redelivered),
+          : ledgerKeyOf(rulesOf(topic, parcel.event.type), parcel, redelivered, named),
     }
   })
 

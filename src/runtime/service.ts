@@ -1,11 +1,13 @@
 import type { Ledger } from '../contracts/ledger.ts'
 import type { Tools } from '../contracts/tools.ts'
 import type { Delivery, Inlet, Subscription, Transport } from '../contracts/transport.ts'
-import type { Held } from '../core/ledger.ts'
+import type { Held, LedgerKey } from '../core/ledger.ts'
 import type { Millis } from '../core/time.ts'
 import { type Bag, createBag } from './bag.ts'
 import { claimAll, claimed } from './claims.ts'
+import { createGate, type Gate } from './gate.ts'
 import { createLanes } from './lanes.ts'
+import { type Ledgers, settlerByStore, withOwnClaims } from './ledgers.ts'
 import { createSettler, type Settler } from './settle.ts'
 import { createWalk, type Door, type WalkOptions } from './walk.ts'
 
@@ -14,54 +16,76 @@ export interface RunningService {
   readonly name: string
   /** Stop pulling → finish → settle → close. What can't finish in time is handed back. */
   drain(within: Millis): Promise<void>
+  /** Whether it is paused has changed: it is looked at now. */
+  heed(): void
 }
 
 export interface ServiceOptions extends Omit<WalkOptions, 'abandon'> {
   readonly name: string
   readonly concurrency: number
+  /** By an operator's order: nothing is pulled. */
+  readonly isPaused: () => boolean
   readonly transport: Transport
   readonly companion: Transport | undefined
-  readonly ledger: Ledger
+  readonly ledgers: Ledgers
   readonly tools: Tools
 }
 
 interface OpenDoor extends Door {
   readonly inlet: Inlet
-  readonly claims: boolean
+  /** Keeps the claims that its deliveries don't bring along; undefined: there are none. */
+  readonly ledger: Ledger | undefined
+  /** Which claim of that ledger a delivery needs. */
+  readonly keyOf: (delivery: Delivery) => LedgerKey | undefined
   /** Deliveries that are out and unsettled. */
   readonly out: Bag<Delivery>
   /** There while nothing more is pulled until some are settled. */
   wake: (() => void) | undefined
+  readonly gate: () => Gate
+  /** Ends a receive that waits. */
+  pulling: AbortController
   readonly settler: Settler
 }
 
+/** How long a pull goes by what a breaker said when it began. */
+const LONGEST_LOOK = 1000
+
+/** A delivery on its way to the lanes. */
+interface Coming {
+  readonly delivery: Delivery
+  readonly goOut: () => void
+}
+
 export const startService = async (options: ServiceOptions): Promise<RunningService> => {
-  const { name, plan, transport, companion, ledger, tools } = options
+  const { name, plan, transport, companion, ledgers, tools } = options
   const { clock, journal } = tools
   const stop = new AbortController()
   const abandon = new AbortController()
   const lanes = createLanes(options.concurrency)
+  const admitting = new Set<Promise<void>>()
   const walk = createWalk({ ...options, abandon: abandon.signal })
 
   const openDoor = async (from: Transport, subscription: Subscription): Promise<OpenDoor> => {
-    const inlet = await from.subscribe(subscription)
     const { claims, later } = from.can
-    const settler = createSettler({
-      address: subscription,
-      inlet,
-      ledger: claims ? undefined : ledger,
-      companion,
-      tools,
-    })
+    const ledger = claims ? ledgers.named : ledgers.all
+    const inlet = await from.subscribe(claims && ledger ? withOwnClaims(subscription) : subscription)
+    const makeSettler = () =>
+      createSettler({ address: subscription, inlet, ledger, companion, tools, stop: stop.signal })
     return {
       subscription,
       transport: transport.name,
       later,
       inlet,
-      claims,
-      settler,
+      ledger,
+      keyOf: ({ parcel, redelivered }) => {
+        const key = subscription.ledgerKey?.(parcel, redelivered)
+        return claims && key?.store === undefined ? undefined : key
+      },
+      settler: ledgers.named ? settlerByStore(makeSettler) : makeSettler(),
       out: createBag(),
       wake: undefined,
+      pulling: new AbortController(),
+      gate: createGate(subscription, plan, options.guards, from.can.except),
     }
   }
 
@@ -70,14 +94,25 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
     const { window } = door.subscription
     let pause = 100
     while (!stop.signal.aborted) {
-      if (door.out.size > window / 2) {
+      if (options.isPaused()) {
+        await clock.sleep(LONGEST_LOOK, stop.signal)
+        continue
+      }
+      if (door.pulling.signal.aborted) door.pulling = new AbortController()
+      const { most, except, until } = door.gate()
+      if (until !== undefined) {
+        await clock.sleep(Math.min(Math.max(until - clock.now(), 1), LONGEST_LOOK), stop.signal)
+        continue
+      }
+      if (door.out.size > window / 2 || door.out.size >= most) {
         await settledOne(door)
         continue
       }
       // quick handlers end within this turn: their settlements and the next gulp then share a commit
       await clock.sleep(0)
       try {
-        const batch = await door.inlet.receive(window - door.out.size, stop.signal)
+        const room = Math.min(window, most) - door.out.size
+        const batch = await receive(door, room, except)
         if (batch.length > 0) await admit(door, batch)
         pause = 100
       } catch (error) {
@@ -90,26 +125,56 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
     }
   }
 
+  /** What waits for a breaker must not wait for others to come as well: it is looked after now and then. */
+  const receive = async (
+    { inlet, pulling }: OpenDoor,
+    room: number,
+    except: ReadonlySet<string> | undefined,
+  ): Promise<readonly Delivery[]> => {
+    if (!except) return inlet.receive(room, pulling.signal)
+    const answered = new AbortController()
+    const over = clock.sleep(LONGEST_LOOK, answered.signal).then(() => {
+      if (!answered.signal.aborted) pulling.abort()
+    })
+    try {
+      return await inlet.receive(room, pulling.signal, except)
+    } finally {
+      answered.abort()
+      await over
+    }
+  }
+
   const admit = async (door: OpenDoor, batch: readonly Delivery[]): Promise<void> => {
-    const leaving = batch.map((delivery) => door.out.add(delivery))
-    const ready = door.claims ? batch : await claimBatch(door, batch)
+    const coming = batch.map((delivery): Coming => ({ delivery, goOut: door.out.add(delivery) }))
+    if (!door.ledger) return enter(door, coming)
+    if (!ledgers.named) return claimBatch(door, door.ledger, coming)
+    // none of several ledgers is waited for: one that is down must not keep back what others hold
+    for (const some of Map.groupBy(coming, ({ delivery }) => door.keyOf(delivery)?.store).values()) {
+      const claiming = claimBatch(door, door.ledger, some).finally(() => admitting.delete(claiming))
+      admitting.add(claiming)
+    }
+  }
+
+  const claimBatch = async (door: OpenDoor, ledger: Ledger, coming: readonly Coming[]): Promise<void> => {
+    const until = () => clock.now() + door.subscription.lease
+    const batch = coming.map(({ delivery }) => delivery)
+    const claims = await claimAll(ledger, batch.map(door.keyOf), until, tools, stop.signal)
+    if (!claims) return
+    claimed(batch, claims)
+    enter(door, coming)
+  }
+
+  const enter = (door: OpenDoor, coming: readonly Coming[]): void => {
     // it stays out, and goes back when the inlet closes
     if (stop.signal.aborted) return
-    ready.forEach((delivery, i) => {
+    for (const { delivery, goOut } of coming) {
       const { priority, orderkey } = delivery.parcel.event.extensions
       lanes.add({
         lane: door.subscription.order === 'key' ? orderkey : undefined,
         fast: priority === 'high' || priority === 'critical',
-        run: (slot) => walk(delivery, door, slot, () => leave(door, leaving[i]!)),
+        run: (slot) => walk(delivery, door, slot, () => leave(door, goOut)),
       })
-    })
-  }
-
-  const claimBatch = async (door: OpenDoor, batch: readonly Delivery[]): Promise<readonly Delivery[]> => {
-    const { ledgerKey, lease } = door.subscription
-    const keys = batch.map(({ parcel, redelivered }) => ledgerKey?.(parcel, redelivered))
-    const claims = await claimAll(ledger, keys, () => clock.now() + lease, tools, stop.signal)
-    return claims ? claimed(batch, claims) : []
+    }
   }
 
   const settledOne = (door: OpenDoor): Promise<void> =>
@@ -134,7 +199,7 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
       const until = clock.now() + lease
       try {
         await door.inlet.extend(out, until)
-        if (!door.claims) await ledger.renew(out.flatMap(heldBy), until)
+        await door.ledger?.renew(out.flatMap(heldBy), until)
       } catch (error) {
         journal({
           at: clock.now(),
@@ -158,11 +223,16 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
 
   return {
     name,
+    heed: () => {
+      if (options.isPaused()) for (const { pulling } of doors) pulling.abort()
+    },
     drain: async (within) => {
       stop.abort()
+      for (const { pulling } of doors) pulling.abort()
       lanes.clear()
       for (const { wake } of doors) wake?.()
       await Promise.all(pulling)
+      await Promise.all(admitting)
       const patience = new AbortController()
       const over = clock.sleep(within, patience.signal).then(() => {
         if (!patience.signal.aborted) abandon.abort(new Error('the service is draining'))
@@ -173,7 +243,7 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
       for (const door of doors) await door.settler.idle()
       closed.abort()
       await Promise.all(keeping)
-      await releaseClaims(doors, ledger)
+      for (const door of doors) await releaseClaims(door, tools)
       for (const { inlet } of doors) await inlet.close()
       journal({ at: clock.now(), is: 'drained', service: name })
     },
@@ -183,7 +253,13 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
 const heldBy = ({ claim }: Delivery): readonly Held[] => (claim?.is === 'fresh' ? [claim.held] : [])
 
 /** What never began goes back with its inlet's close; its claim must not look like a crash. */
-const releaseClaims = async (doors: readonly OpenDoor[], ledger: Ledger): Promise<void> => {
-  const held = doors.flatMap(({ out, claims }) => (claims ? [] : out.values().flatMap(heldBy)))
-  if (held.length > 0) await ledger.finish(held.map((each) => ({ held: each, as: 'free' as const })))
+const releaseClaims = async ({ out, ledger }: OpenDoor, { clock, journal }: Tools): Promise<void> => {
+  const held = out.values().flatMap(heldBy)
+  if (!ledger || held.length === 0) return
+  try {
+    await ledger.finish(held.map((each) => ({ held: each, as: 'free' as const })))
+  } catch (error) {
+    // they run out by themselves; a ledger that is down must not keep the service from leaving
+    journal({ at: clock.now(), is: 'trouble', where: 'releasing claims', error: error as Error })
+  }
 }

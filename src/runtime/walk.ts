@@ -1,20 +1,25 @@
-import type { About, Journal } from '../contracts/journal.ts'
 import type { Tools } from '../contracts/tools.ts'
 import type { Delivery, Subscription } from '../contracts/transport.ts'
+import { expiryOf } from '../core/expiry.ts'
 import type { Failure } from '../core/failure.ts'
-import { fingerprint } from '../core/fingerprint.ts'
-import { type Receipt, writeLetter } from '../core/letter.ts'
-import { route } from '../core/route.ts'
-import { decide, type Verdict } from '../core/verdict.ts'
-import { quarantineFor, type Rules } from '../rules/index.ts'
+import type { Poison } from '../core/poison.ts'
+import type { Instant } from '../core/time.ts'
+import { extendTrail, type Trail } from '../core/trail.ts'
+import { decide, type Limits, type Outcome, type Verdict } from '../core/verdict.ts'
+import type { Rules } from '../rules/index.ts'
 import { about } from './about.ts'
 import { attempt, type Registered } from './attempt.ts'
 import { createContext } from './context.ts'
 import type { Deadlines } from './deadline.ts'
+import type { Guards, Refused } from './guards.ts'
 import type { PublishOptions } from './handler.ts'
+import { heldUp, tellGuard } from './held.ts'
 import type { Slot } from './lanes.ts'
 import type { Plan } from './plan.ts'
 import type { Settler, Step } from './settle.ts'
+import { ackOf, stepFor } from './step.ts'
+import { createSuspects } from './suspects.ts'
+import { tell } from './tell.ts'
 
 /** The door an event came in by, and what hangs on it. */
 export interface Door {
@@ -34,7 +39,8 @@ export interface WalkOptions {
   /** Aborts when the service can wait no longer for its handlers. */
   readonly abandon: AbortSignal
   readonly publish: (type: string, data: unknown, options: PublishOptions) => Promise<string>
-  readonly timeoutOf: (dependency: string) => number
+  readonly guards: Guards
+  readonly timeoutOf: (dependency: string, operation?: string) => number
 }
 
 /**
@@ -42,8 +48,9 @@ export interface WalkOptions {
  * has, and `leave` is called before that. Never throws.
  */
 export const createWalk = (options: WalkOptions) => {
-  const { plan, handlers, deadlines, abandon } = options
+  const { plan, handlers, deadlines, guards, abandon } = options
   const { clock, dice, journal } = options.tools
+  const suspects = createSuspects(clock.now)
   const surroundings = { ...options, journal, now: clock.now }
 
   return (delivery: Delivery, door: Door, slot: Slot, leave: () => void): void => {
@@ -74,30 +81,57 @@ export const createWalk = (options: WalkOptions) => {
 
     const held = claim?.held
     const began = clock.now()
-    const context = (signal: () => AbortSignal) =>
-      createContext(surroundings, { delivery, rules, topic }, signal)
-    const trying = { delivery, registered, rules, deadlines, stop: abandon, now: clock.now, context }
-    attempt(trying, (outcome) => {
-      slot.handled()
-      if (outcome.is === 'failed' && abandon.aborted) {
-        // it was cut short by us: as if it had never begun
-        return void settle({ do: 'give back', delivery, ...(held && { held }) }, nothing)
+    /** Poison is looked for first: what is quarantined would often have died of its last attempt as well. */
+    const verdictOn = (outcome: Outcome, limits: Limits, now: Instant): Verdict => {
+      if (outcome.is === 'done') suspects.succeeded(rules, registered.pattern, parcel.event)
+      if (outcome.is === 'failed' && outcome.failure.category !== 'permanent') {
+        const found = suspects.failed(rules, topic, registered.pattern, parcel.event, outcome.failure)
+        if (found) return quarantined(found, outcome.failure, parcel.trail, now)
       }
+      return decide(limits, parcel.trail, outcome, now, dice.next)
+    }
+    const conclude = (outcome: Outcome): void => {
       const now = clock.now()
       const took = now - began
       const number = parcel.trail.spent + 1
-      const verdict = decide(rules, parcel.trail, outcome, now, dice.next)
+      const limits = { policy: rules.policy, expires: expiryOf(parcel.event, rules.ttl) }
+      const verdict = verdictOn(outcome, limits, now)
       const plain = stepFor(verdict, delivery, rules, door, now)
       const step = held ? { ...plain, held } : plain
       if (outcome.is === 'failed' || outcome.is === 'refused') {
         journal({ at: now, is: 'failed', attempt: number, took, failure: outcome.failure, ...fact() })
       }
       settle(step, () => tell(journal, verdict, step, fact(), { at: now, number, took }))
+    }
+    const putOff = (refused: Refused): void => {
+      slot.handled()
+      conclude(heldUp(refused, began, dice.next()))
+    }
+
+    const admitted = guards.admit(rules, registered.pattern, parcel.trail.spent > 0)
+    if ('by' in admitted) return void putOff(admitted)
+    const context = (signal: () => AbortSignal) =>
+      createContext(surroundings, { delivery, rules, topic }, signal)
+    const trying = { delivery, registered, rules, deadlines, stop: abandon, now: clock.now, context }
+    attempt(trying, (outcome) => {
+      slot.handled()
+      const cutShort = outcome.is === 'failed' && abandon.aborted
+      tellGuard(admitted, outcome, cutShort)
+      // what was cut short by us is as if it had never begun
+      if (cutShort) settle({ do: 'give back', delivery, ...(held && { held }) }, nothing)
+      else conclude(outcome)
     })
   }
 }
 
 const nothing = (): void => {}
+
+const quarantined = (found: Poison, failure: Failure, trail: Trail, now: Instant): Verdict => ({
+  do: 'quarantine',
+  reason: 'poison',
+  failure: { ...failure, because: found.because },
+  trail: extendTrail(trail, failure, now),
+})
 
 /** A broken record has no type of its own: it is treated by the rules of whoever is subscribed there. */
 const fallback = (delivery: Delivery, subscription: Subscription): string | undefined =>
@@ -131,61 +165,4 @@ const afterClaim = (delivery: Delivery, rules: Rules, door: Door, now: number): 
     return stepFor(verdict, delivery, rules, door, now)
   }
   return claim?.is === 'done' ? ackOf(delivery, 'already done', now) : { do: 'ack', delivery }
-}
-
-const stepFor = (verdict: Verdict, delivery: Delivery, rules: Rules, door: Door, now: number): Step => {
-  const { destination, quarantine: aside } = rules.deadLetter
-  const quarantine = verdict.do === 'quarantine' ? quarantineFor(aside, verdict.failure.kind) : aside
-  const ways = { later: door.later, deadLetter: destination, quarantine }
-  const way = route(verdict, delivery.parcel, ways, now)
-  switch (way.do) {
-    case 'ack':
-      return ackOf(delivery, 'done', now)
-    case 'later':
-    case 'companion':
-      return { do: way.do, delivery, parcel: way.parcel }
-    case 'bury': {
-      const { service, topic, consumerGroup } = door.subscription
-      const where = { service, topic, consumerGroup, transport: door.transport }
-      const { type } = delivery.parcel.event
-      const death = {
-        reason: way.reason,
-        failure: way.failure,
-        at: now,
-        limit: rules.policy.retries + 1,
-        fingerprint: fingerprint(way.failure, { service, topic, type }),
-      }
-      return {
-        do: 'bury',
-        delivery,
-        to: way.to,
-        letter: writeLetter({ ...delivery.parcel, trail: way.trail }, where, way.to, death),
-      }
-    }
-  }
-}
-
-/** The office that replayed the event waits to hear how it ended; a death it hears of by the new letter. */
-const ackOf = (delivery: Delivery, outcome: Receipt['outcome'], at: number): Step => {
-  const { replay, spent } = delivery.parcel.trail
-  if (!replay) return { do: 'ack', delivery }
-  const receipt = { letter: replay.letter, to: replay.receiptTo, outcome, at, attempts: spent + 1 }
-  return { do: 'ack', delivery, receipt }
-}
-
-const tell = (
-  journal: Journal,
-  verdict: Verdict,
-  step: Step,
-  fact: About,
-  { at, number, took }: { readonly at: number; readonly number: number; readonly took: number },
-): void => {
-  if (verdict.do === 'done') journal({ at, is: 'done', attempt: number, took, ...fact })
-  else if (verdict.do === 'retry')
-    journal({ at, is: 'retry', attempt: number, delay: verdict.due - at, ...fact })
-  else if (verdict.do === 'hold') {
-    journal({ at, is: 'held', delay: verdict.due - at, because: verdict.because, ...fact })
-  } else if (step.do === 'bury') {
-    journal({ at, is: 'dead', letter: step.letter.id, reason: verdict.reason, to: step.to, ...fact })
-  }
 }

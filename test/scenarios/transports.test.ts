@@ -25,7 +25,8 @@ const open = async (transport: string, journal: (fact: Fact) => void = () => {})
   const book = readRules(
     `version: 1
 policies: { quick: { backoff: exponential, initial: 100ms, multiplier: 2, max: 1s, jitter: half, retries: 3, window: 1m } }
-defaults: { policy: quick }`,
+dependencies: { crm: { breaker: { failures: 3, open: 200ms } } }
+defaults: { policy: quick, dependencies: [crm], concurrency: 3, window: 6 }`,
     'test.yaml',
   )
   const app = await reprieve({
@@ -59,6 +60,38 @@ const promises = (transport: () => string) => {
     await app.close()
   })
 
+  it('waits out an outage: a failing dependency is only probed, and the outage buries nothing', async () => {
+    const facts: Fact[] = []
+    const { app, name, type } = await open(transport(), (fact) => facts.push(fact))
+    let up = false
+    let calls = 0
+    app.service(name).on(type, async (_, ctx) => {
+      await ctx.call('crm', () => {
+        calls++
+        if (!up) throw new Transient('crm is down')
+      })
+    })
+    await app.start()
+    const probes = () => facts.filter((fact) => fact.is === 'breaker' && fact.to === 'half-open').length
+    await app.publishEvents(
+      Array.from({ length: 60 }, (_, n) => ({
+        id: `${name}-${n}`,
+        source: 'test',
+        type,
+        extensions: {},
+        headers: {},
+        data: null,
+      })),
+    )
+    await until('four probes', () => probes() >= 4)
+    // three that opened it, the others that were under way then, and the probes
+    expect(calls).toBeLessThanOrEqual(3 + 2 + probes())
+    up = true
+    await until('all sixty', () => facts.filter(({ is }) => is === 'done').length === 60)
+    expect(facts.filter(({ is }) => is === 'dead')).toEqual([])
+    await app.close()
+  })
+
   it('buries what is hopeless, replays it to the service that failed and not to its neighbour, and hears how it ended', async () => {
     const facts: Fact[] = []
     const { app, name, type } = await open(transport(), (fact) => facts.push(fact))
@@ -84,7 +117,8 @@ const promises = (transport: () => string) => {
     expect((await app.office.replay({ service: name })).sent).toEqual([letter.id])
     const again = await letterOf(app, name, 'open')
     expect(again.letter.trail.replay?.letter).toBe(letter.id)
-    expect((await app.office.show(letter.id)).state).toBe('dead again')
+    // the new letter is kept before the old one is told
+    expect((await letterOf(app, name, 'dead again')).letter.id).toBe(letter.id)
 
     mended = true
     await app.office.replay({ ids: [again.letter.id] })

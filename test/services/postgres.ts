@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { aptInstall } from './apt.ts'
 import { freePorts } from './ports.ts'
 import { firstProgram, launch, onPath, run, untilAnswer } from './processes.ts'
-import type { Server } from './server.ts'
+import type { Server, Started } from './server.ts'
 
 const BREW = ['/opt/homebrew/opt', '/usr/local/opt']
 
@@ -28,22 +28,8 @@ export const postgres: Server = {
 
   async start(program, dir, started) {
     const [port] = (await freePorts(1)) as [number]
-    const data = join(dir, 'data')
-    const secret = join(dir, 'password')
-    mkdirSync(data, { mode: 0o700 })
-    writeFileSync(secret, 'postgres\n', { mode: 0o600 })
-    const as = await otherThanRoot([dir, data, secret])
-
-    const login = ['-U', 'postgres', '-A', 'scram-sha-256', `--pwfile=${secret}`]
-    const [initdb, ...made] = [...as, join(program.home, 'initdb'), '-D', data, ...login, ...FORMAT] as const
-    await run(initdb!, made, { cwd: dir, env: environment() })
-
-    const [server, ...args] = [...as, programIn(program.home)!, '-D', data, ...listening(port)] as const
-    const pid = launch(dir, server!, args, environment())
-    started(pid, 'SIGINT') // at SIGTERM it would wait until every client has gone
-    const url = `postgres://postgres:postgres@127.0.0.1:${port}/postgres`
-    await untilAnswer(() => postgres.ping(url), pid)
-    return url
+    await makePostgres(program.home, dir)
+    return startPostgres(program.home, dir, port, started)
   },
 
   async ping(url) {
@@ -58,6 +44,33 @@ export const postgres: Server = {
       await client.end().catch(() => {})
     }
   },
+}
+
+export async function makePostgres(home: string, dir: string): Promise<void> {
+  const data = join(dir, 'data')
+  const secret = join(dir, 'password')
+  mkdirSync(data, { mode: 0o700 })
+  writeFileSync(secret, 'postgres\n', { mode: 0o600 })
+  const as = await otherThanRoot([dir, data, secret])
+  const login = ['-U', 'postgres', '-A', 'scram-sha-256', `--pwfile=${secret}`]
+  const [initdb, ...made] = [...as, join(home, 'initdb'), '-D', data, ...login, ...FORMAT] as const
+  await run(initdb!, made, { cwd: dir, env: environment() })
+}
+
+/** On a port of the caller's choice, so that it can be started again where it was. */
+export async function startPostgres(
+  home: string,
+  dir: string,
+  port: number,
+  started: Started,
+): Promise<string> {
+  const as = await otherThanRoot([])
+  const [server, ...args] = [...as, programIn(home)!, '-D', join(dir, 'data'), ...listening(port)] as const
+  const pid = launch(dir, server!, args, environment())
+  started(pid, 'SIGINT') // at SIGTERM it would wait until every client has gone
+  const url = `postgres://postgres:postgres@127.0.0.1:${port}/postgres`
+  await untilAnswer(() => postgres.ping(url), pid)
+  return url
 }
 
 const FORMAT = ['-E', 'UTF8', '--no-locale', '-N']

@@ -106,9 +106,12 @@ describeWith('postgres', 'PostgreSQL', (url) => {
 describe('a session', () => {
   it.each(servers)('reports $name as not had when its variable lies', async (server) => {
     const [port] = await freePorts(1)
-    const scheme = { rabbitmq: 'amqp://me:secret@', kafka: '', postgres: 'postgres://me:secret@' }[
-      server.name
-    ]
+    const scheme = {
+      rabbitmq: 'amqp://me:secret@',
+      kafka: '',
+      postgres: 'postgres://me:secret@',
+      redis: 'redis://me:secret@',
+    }[server.name]
     const url = `${scheme}127.0.0.1:${port}`
     const session = openSession([server], { env: { [server.env]: url }, roster: newRoster() })
     const [outcome] = await session.outcomes
@@ -236,7 +239,9 @@ describe('npm run services', () => {
   it('prints a table when nothing is up', async () => {
     const { code, stdout } = await cli('status')
     expect(code).toBe(0)
-    expect(stdout).toMatch(/^service +state .*\n-+.*\nrabbitmq +down\nkafka +down\npostgres +down\n$/)
+    expect(stdout).toMatch(
+      /^service +state .*\n-+.*\nrabbitmq +down\nkafka +down\npostgres +down\nredis +down\n$/,
+    )
   })
 
   it('tells programs the same', async () => {
@@ -251,7 +256,7 @@ describe('npm run services', () => {
   it.each([
     [['sideways'], "there is no command 'sideways'"],
     [[], 'a command is missing'],
-    [['up', 'mongo'], "there is no service 'mongo'; there are: rabbitmq, kafka, postgres"],
+    [['up', 'mongo'], "there is no service 'mongo'; there are: rabbitmq, kafka, postgres, redis"],
     [['status', '--loud'], "Unknown option '--loud'"],
   ])('refuses %j', async (args, message) => {
     const { code, stderr } = await cli(...args)

@@ -4,6 +4,7 @@ const services = {
   amqp: { env: 'REPRIEVE_TEST_AMQP', nowhere: 'amqp://127.0.0.1:1' },
   kafka: { env: 'REPRIEVE_TEST_KAFKA', nowhere: '127.0.0.1:1' },
   postgres: { env: 'REPRIEVE_TEST_POSTGRES', nowhere: 'postgres://127.0.0.1:1' },
+  redis: { env: 'REPRIEVE_TEST_REDIS', nowhere: 'redis://127.0.0.1:1' },
 } as const
 
 export type Service = keyof typeof services

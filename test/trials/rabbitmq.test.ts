@@ -34,7 +34,7 @@ const aside = (url: string) => {
 /** Notes every queue that the trials make. */
 const noting = (open: Open, queues: Set<string>): Open => {
   return async (url, tools) => {
-    const { transport } = await open(url, tools)
+    const transport = (await open(url, tools)).transport!
     return {
       transport: {
         ...transport,

@@ -7,6 +7,7 @@ const FOLDER = join(import.meta.dirname, '../../.tmp/trials')
 
 /** What a run of one adapter's trials showed: no durations, so that it is the same each time. */
 export interface Kept {
+  /** Nothing where it is no transport. */
   readonly can: Readonly<Record<string, string>>
   readonly results: readonly {
     readonly name: string
@@ -16,9 +17,9 @@ export interface Kept {
   }[]
 }
 
-export const keepResults = (adapter: string, can: Can, results: readonly TrialResult[]): void => {
+export const keepResults = (adapter: string, can: Can | undefined, results: readonly TrialResult[]): void => {
   const kept: Kept = {
-    can: inWords(can),
+    can: can ? inWords(can) : {},
     results: results.map((result) => ({
       name: result.name,
       about: result.about,

@@ -6,7 +6,7 @@ import { type Kept, keptResults } from './results.ts'
  * Writes what the last run of the trials showed into each adapter's README, between the two marks.
  * With --check it writes nothing, and ends with 1 where a README tells something else.
  */
-const ADAPTERS = ['memory', 'sqlite', 'rabbitmq', 'kafka'] as const
+const ADAPTERS = ['memory', 'sqlite', 'rabbitmq', 'kafka', 'postgres', 'redis'] as const
 const BEGIN = '<!-- trials:begin -->'
 const END = '<!-- trials:end -->'
 const HOUSE = join(import.meta.dirname, '../../src/adapters')
@@ -26,10 +26,7 @@ const table = ({ can, results }: Kept): string => {
   const of = (is: string) => results.filter((result) => result.is === is)
   const skipped = Map.groupBy(of('skipped'), ({ reason }) => reason ?? '')
   const lines = [
-    'What it can:',
-    '',
-    ...Object.entries(can).map(([name, value]) => `- \`${name}\`: **${value}** (${MEANING[name]})`),
-    '',
+    ...capabilities(can),
     `Of ${results.length} trials it passes ${of('passed').length}${count(', fails ', of('failed').length)}${count(', skips ', of('skipped').length)}.`,
     '',
     ...section('Fails', of('failed')),
@@ -37,6 +34,11 @@ const table = ({ can, results }: Kept): string => {
     ...section('Passes', of('passed')),
   ]
   return lines.join('\n').trimEnd()
+}
+
+const capabilities = (can: Kept['can']): readonly string[] => {
+  const lines = Object.entries(can).map(([name, value]) => `- \`${name}\`: **${value}** (${MEANING[name]})`)
+  return lines.length === 0 ? [] : ['What it can:', '', ...lines, '']
 }
 
 const count = (words: string, number: number): string => (number ? words + number : '')

@@ -5,8 +5,8 @@ import { kafkaTransport } from './transport.ts'
 import { openWire } from './wire.ts'
 
 /** `kafka://host:port[,host:port]`: a transport, no store. */
-export const open: Open = async (url, tools) => {
+export const open = (async (url, tools) => {
   const settings = readUrl(url)
   const wire = await openWire(await loadClient(), settings, tools)
   return { transport: kafkaTransport(wire) }
-}
+}) satisfies Open

@@ -7,7 +7,7 @@ import { openTransport } from './transport.ts'
 import { worldOf } from './world.ts'
 
 /** `memory:` is a world of its own; `memory:name` is the same one, as often as this process opens it. */
-export const open: Open = async (url, tools) => {
+export const open = (async (url, tools) => {
   const name = /^memory:(?:\/\/)?(.*)$/.exec(url)?.[1]
   if (name === undefined) {
     throw new ReprieveError('bad_url', `'${url.split(':')[0]}:' is no memory URL`, {
@@ -28,4 +28,4 @@ export const open: Open = async (url, tools) => {
       close: async () => undefined,
     },
   }
-}
+}) satisfies Open

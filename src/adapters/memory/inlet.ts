@@ -1,6 +1,6 @@
 import type { Tools } from '../../contracts/tools.ts'
 import type { Delivery, Inlet, Settled, Settlement, Subscription } from '../../contracts/transport.ts'
-import { endingOf } from '../../core/ledger.ts'
+import { endingOf, heldHere } from '../../core/ledger.ts'
 import { letterEvent, receiptEvent } from '../../core/letter.ts'
 import type { Box, Item } from './box.ts'
 import { copyOf } from './copy.ts'
@@ -69,11 +69,11 @@ export const openInlet = (world: World, box: Box, terms: Terms, { clock }: Tools
     held.delete(delivery)
     if (!out || !isOurs(out)) return 'lost'
     const now = clock.now()
-    const { claim } = delivery
-    if (claim?.is === 'fresh') {
+    const claim = heldHere(delivery.claim)
+    if (claim) {
       const as = endingOf(settlement, delivery.parcel.trail)
       // A newer attempt took the claim over: only giving back changes nothing, so only that may go on.
-      if (!world.rows.finish({ held: claim.held, as }, now) && settlement.do !== 'give back') return 'lost'
+      if (!world.rows.finish({ held: claim, as }, now) && settlement.do !== 'give back') return 'lost'
     }
     switch (settlement.do) {
       case 'give back':
@@ -101,7 +101,8 @@ export const openInlet = (world: World, box: Box, terms: Terms, { clock }: Tools
         const out = held.get(delivery)
         if (!out || !isOurs(out)) continue
         box.extend(out.item, until)
-        if (delivery.claim?.is === 'fresh') world.rows.renew(delivery.claim.held, until)
+        const claim = heldHere(delivery.claim)
+        if (claim) world.rows.renew(claim, until)
       }
     },
     lag: async () => {

@@ -24,7 +24,7 @@ const soon = (inlet: Inlet, max = 10) => inlet.receive(max, AbortSignal.timeout(
 
 test('each memory: is a world of its own, a named one is the same as often as it is opened', async () => {
   const to = makeSubscription(world)
-  const publish = ({ transport }: Opened) => transport.publish(to.topic, [makeEvent(world)])
+  const publish = ({ transport }: Opened) => transport?.publish(to.topic, [makeEvent(world)])
   const named = await open('memory:one', tools)
   const inlet = await named.transport.subscribe(to)
   await publish(await open('memory://one', tools))

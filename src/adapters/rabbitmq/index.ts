@@ -1,4 +1,4 @@
-import type { Open, Opened } from '../../contracts/adapter.ts'
+import type { Open } from '../../contracts/adapter.ts'
 import type { Tools } from '../../contracts/tools.ts'
 import type { Address, Can, Inlet, Transport } from '../../contracts/transport.ts'
 import { ReprieveError } from '../../core/error.ts'
@@ -29,10 +29,10 @@ const can: Can = {
   unheard: 'refused',
 }
 
-export const open: Open = async (url, tools): Promise<Opened> => {
+export const open = (async (url, tools) => {
   const settings = readUrl(url)
   return { transport: await openTransport(await loadClient(), settings, tools) }
-}
+}) satisfies Open
 
 /** Two connections: where the broker holds up a publisher, consumers must still be able to acknowledge. */
 export const openTransport = async (

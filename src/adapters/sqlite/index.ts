@@ -1,5 +1,5 @@
 import type { Open, Opened } from '../../contracts/adapter.ts'
-import type { Store } from '../../contracts/store.ts'
+import type { AppStore } from '../../contracts/store.ts'
 import { ReprieveError } from '../../core/error.ts'
 import { boardOf } from './board.ts'
 import { ledgerOf } from './ledger.ts'
@@ -14,7 +14,7 @@ export type { Counts } from './writer.ts'
 const writers = new WeakMap<Opened, Writer>()
 
 /** Transport and store over one file. The file is closed with the last of them. */
-export const open: Open = async (url, tools) => {
+export const open = (async (url, tools) => {
   const place = readUrl(url)
   const { leave, ...room } = await enter(place, tools)
   let users = 2
@@ -24,7 +24,7 @@ export const open: Open = async (url, tools) => {
   const { file, writer } = room
   const transport = transportOf(room, left)
   let closing: Promise<void> | undefined
-  const store: Store = {
+  const store: AppStore = {
     name: 'sqlite',
     ledger: ledgerOf(file, writer, tools),
     board: boardOf(file, writer, tools),
@@ -38,7 +38,7 @@ export const open: Open = async (url, tools) => {
   const opened = { transport, store }
   writers.set(opened, writer)
   return opened
-}
+}) satisfies Open
 
 /** How many commits and rows the file's writer in this process has made: for benches and tests. */
 export const countsOf = (opened: Opened): Counts => {

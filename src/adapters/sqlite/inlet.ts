@@ -1,4 +1,5 @@
 import type { Delivery, Inlet, Settled, Subscription } from '../../contracts/transport.ts'
+import { heldHere } from '../../core/ledger.ts'
 import type { Instant } from '../../core/time.ts'
 import { holdingOf } from './holding.ts'
 import { endClaim, renewClaim } from './ledger.ts'
@@ -122,12 +123,14 @@ export const inletOf = (room: Room, door: Door, terms: Terms, ended: () => void)
 const extendOne = ({ file }: Room, delivery: Delivery, until: Instant): boolean => {
   const handle = handleOf(delivery)
   if (!handle || !extendLease(file, handle, until)) return false
-  if (delivery.claim?.is === 'fresh') renewClaim(file, delivery.claim.held, until)
+  const held = heldHere(delivery.claim)
+  if (held) renewClaim(file, held, until)
   return true
 }
 
 const giveBackOne = ({ file, clock }: Room, { claim, [HANDLE]: handle }: Taken): void => {
-  if (giveBack(file, handle) && claim?.is === 'fresh') endClaim(file, claim.held, 'free', clock.now())
+  const held = heldHere(claim)
+  if (giveBack(file, handle) && held) endClaim(file, held, 'free', clock.now())
 }
 
 const isReady = (each: Ready | 'lost' | Error): each is Ready => each !== 'lost' && !(each instanceof Error)

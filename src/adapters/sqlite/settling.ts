@@ -1,5 +1,5 @@
 import type { Settled, Settlement } from '../../contracts/transport.ts'
-import { endingOf } from '../../core/ledger.ts'
+import { endingOf, heldHere } from '../../core/ledger.ts'
 import { letterEvent, receiptEvent } from '../../core/letter.ts'
 import type { Instant } from '../../core/time.ts'
 import type { File } from './file.ts'
@@ -49,10 +49,8 @@ interface Room {
 export const settleOne = (room: Room, { settlement, handle, written }: Ready): Settled => {
   const { file, door, now, stirred } = room
   const { claim, parcel } = settlement.delivery
-  const ours =
-    claim?.is === 'fresh'
-      ? endClaim(file, claim.held, endingOf(settlement, parcel.trail), now, handle)
-      : undefined
+  const held = heldHere(claim)
+  const ours = held && endClaim(file, held, endingOf(settlement, parcel.trail), now, handle)
   if (ours === false) return 'lost'
   switch (settlement.do) {
     case 'ack':

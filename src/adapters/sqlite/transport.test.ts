@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import type { Opened } from '../../contracts/adapter.ts'
 import type { Delivery, Inlet, Subscription } from '../../contracts/transport.ts'
 import type { Event } from '../../core/event.ts'
 import type { LedgerKey } from '../../core/ledger.ts'
@@ -54,7 +53,7 @@ const ids = (deliveries: readonly Delivery[]): readonly string[] =>
 const acks = (deliveries: readonly Delivery[]) =>
   deliveries.map((delivery) => ({ do: 'ack' as const, delivery }))
 
-interface Desk extends Opened {
+interface Desk extends Awaited<ReturnType<typeof open>> {
   readonly tools: TestTools
   readonly inlet: Inlet
   readonly to: Subscription

@@ -9,7 +9,7 @@ policies:
   reminder: { extends: quick, retries: 2 }
 
 dependencies:
-  smtp: { timeout: 1s }
+  smtp: { timeout: 1s, breaker: { failures: 5, open: 1s } }
 
 services:
   notification-svc:

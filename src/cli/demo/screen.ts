@@ -58,7 +58,9 @@ export const createScreen = (began: Instant, now: () => Instant, crowd: boolean)
       if (crowd && ++deaths > DEATHS) return
       line(bad, 'dead', `${about(fact.event)}${reasonOf(fact.event)}${bad(fact.reason)}`)
     } else if (fact.is === 'trouble') line(bad, 'trouble', inert(`${fact.where}: ${fact.error.message}`))
-    else if (crowd) return
+    else if (fact.is === 'breaker') {
+      line(fact.to === 'closed' ? good : warn, 'breaker', `${inert(fact.name)}: ${fact.from} → ${fact.to}`)
+    } else if (crowd) return
     else if (fact.is === 'done') {
       line(good, 'sent', `${about(fact.event)}${fact.attempt === 1 ? '' : calm(`attempt ${fact.attempt}`)}`)
     } else if (fact.is === 'retry') {

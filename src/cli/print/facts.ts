@@ -9,7 +9,7 @@ import { padded } from './width.ts'
 export type Loudness = 'all' | 'quiet'
 
 /** Quiet is for those who want to hear only of what needs them. */
-const QUIET: ReadonlySet<Fact['is']> = new Set(['dead', 'trouble', 'notice'])
+const QUIET: ReadonlySet<Fact['is']> = new Set(['dead', 'breaker', 'trouble', 'notice'])
 
 /** A reader of the journal that writes a line per fact, for people. */
 export const factLines = (write: (line: string) => void, loudness: Loudness): Journal => {
@@ -44,6 +44,8 @@ const lineOf = (fact: Fact, failure: Failure | undefined): string | undefined =>
   switch (fact.is) {
     case 'started':
     case 'drained':
+    case 'paused':
+    case 'resumed':
       return `${verb(fact.is, strong)}${inert(fact.service)}`
     case 'done':
       return `${verb('done', good)}${who(fact)}  ${calm(`attempt ${fact.attempt}, ${span(fact.took)}`)}`
@@ -69,6 +71,8 @@ const lineOf = (fact: Fact, failure: Failure | undefined): string | undefined =>
       const again = fact.retryIn === undefined ? '' : `, again in ${span(fact.retryIn)}`
       return `${verb('trouble', bad)}${inert(fact.where)}: ${inert(fact.error.message)}${again}`
     }
+    case 'breaker':
+      return `${verb('breaker', fact.to === 'closed' ? good : warn)}${inert(fact.name)}  ${fact.from} → ${fact.to}`
     case 'notice':
       return `${verb('notice', warn)}${inert(fact.text)}`
     default:

@@ -1,0 +1,24 @@
+import type { Clock } from '../../contracts/tools.ts'
+import type { Millis } from '../../core/time.ts'
+
+/** Given as reason of an abort: without one a DOMException with its stack is made each time. */
+const OVER = 'over'
+
+/** The work's own result, or `late()` thrown where it takes longer than `ms`. */
+export const within = async <T>(
+  clock: Clock,
+  ms: Millis,
+  work: Promise<T>,
+  late: () => Error,
+): Promise<T> => {
+  const done = new AbortController()
+  const alarm = clock.sleep(ms, done.signal).then(() => {
+    throw late()
+  })
+  alarm.catch(() => {})
+  try {
+    return await Promise.race([work, alarm])
+  } finally {
+    done.abort(OVER)
+  }
+}

@@ -1,0 +1,156 @@
+import type { Tools } from '../../contracts/tools.ts'
+import type { Client, Driver, Result, Statement } from './client.ts'
+import { within } from './patience.ts'
+import type { Settings } from './settings.ts'
+import { closedError, isFatal, unavailable, unreachable } from './trouble.ts'
+
+/** Puts one statement and waits for its answer, no longer than the timeout. */
+export type Ask = (statement: Statement) => Promise<Result>
+
+/** A few connections, made when they are needed and made again after they were lost. */
+export interface Pool {
+  readonly place: string
+  /** One statement: a transaction of its own. */
+  readonly ask: Ask
+  /** All of it or nothing. The work must put its statements one after another. */
+  transaction<T>(work: (ask: Ask) => Promise<T>): Promise<T>
+  /** Waits for what is under way, then leaves. */
+  close(): Promise<void>
+}
+
+export const openPool = (driver: Driver, settings: Settings, { clock }: Tools): Pool => {
+  const { place, timeout, pool: most } = settings
+  const idle: Client[] = []
+  const waiting: ((client: Client | undefined) => void)[] = []
+  const working = new Set<Promise<unknown>>()
+  let count = 0
+  let closed = false
+
+  const late = () => unavailable(place, `no answer within ${timeout} ms`)
+
+  const drop = (client: Client): void => {
+    const at = idle.indexOf(client)
+    if (at >= 0) idle.splice(at, 1)
+    // a server that no longer answers would not hear a good-bye
+    client.connection?.stream?.destroy()
+  }
+
+  const connect = async (): Promise<Client> => {
+    const client = new driver.Client({
+      connectionString: settings.connectionString,
+      application_name: 'reprieve',
+      keepAlive: true,
+      connectionTimeoutMillis: timeout * 2,
+    })
+    let there = true
+    const gone = () => {
+      if (!there) return
+      there = false
+      count--
+      drop(client)
+      waiting.shift()?.(undefined) // it may make a connection of its own
+    }
+    client.on('error', gone) // without a listener an error would end the process
+    client.on('end', gone)
+    count++
+    try {
+      await within(clock, timeout, client.connect(), late)
+      await within(clock, timeout, client.query({ text: sessionFor(timeout) }), late)
+      return client
+    } catch (error) {
+      drop(client)
+      gone()
+      throw unreachable(error, place, settings.user)
+    }
+  }
+
+  const acquire = async (): Promise<Client> => {
+    for (;;) {
+      if (closed) throw closedError(place)
+      const free = idle.pop()
+      if (free) return free
+      if (count < most) return connect()
+      const turn = Promise.withResolvers<Client | undefined>()
+      waiting.push(turn.resolve)
+      const got = await within(clock, timeout, turn.promise, () => {
+        waiting.splice(waiting.indexOf(turn.resolve), 1)
+        return unavailable(place, `none of ${most} connections was free within ${timeout} ms`)
+      })
+      if (got) return got
+    }
+  }
+
+  const release = (client: Client): void => {
+    const next = waiting.shift()
+    if (next) next(client)
+    else idle.push(client)
+  }
+
+  const use = async <T>(work: (ask: Ask) => Promise<T>, undo?: Statement): Promise<T> => {
+    const client = await acquire()
+    let lost = false
+    const ask: Ask = async (statement) => {
+      try {
+        return await within(clock, timeout, client.query(statement), late)
+      } catch (error) {
+        lost ||= isFatal(error)
+        throw lost ? unavailable(place, 'the connection was lost', error) : error
+      }
+    }
+    try {
+      return await work(ask)
+    } catch (error) {
+      if (undo && !lost) await ask(undo).catch(() => {})
+      throw error
+    } finally {
+      if (lost) drop(client)
+      else release(client)
+    }
+  }
+
+  const known = <T>(work: Promise<T>): Promise<T> => {
+    const tracked = work.finally(() => working.delete(tracked))
+    working.add(tracked)
+    return tracked
+  }
+
+  return {
+    place,
+    ask: (statement) => known(use((ask) => ask(statement))),
+    transaction: (work) =>
+      known(
+        use(async (ask) => {
+          await ask(BEGIN)
+          const result = await work(ask)
+          await ask(COMMIT)
+          return result
+        }, ROLLBACK),
+      ),
+    close: async () => {
+      closed = true
+      await Promise.allSettled(working)
+      await Promise.all(
+        idle.splice(0).map(async (client) => {
+          await within(clock, timeout / 5, client.end(), late).catch(() => drop(client))
+        }),
+      )
+    },
+  }
+}
+
+const BEGIN: Statement = { text: 'BEGIN' }
+const COMMIT: Statement = { text: 'COMMIT' }
+const ROLLBACK: Statement = { text: 'ROLLBACK' }
+
+/**
+ * The server gives up too when we do: no statement runs on for nobody, and whoever stands still inside a transaction
+ * lets go of its rows. What resolved must be durable, so a server that answers before its log is on disk is told not to.
+ * Rows are looked up by name, always: a plan made while a table was empty must not read all of it when it has grown.
+ */
+const sessionFor = (timeout: number): string => `
+SELECT set_config('statement_timeout', '${timeout}', false),
+  set_config('enable_seqscan', 'off', false), set_config('enable_hashjoin', 'off', false),
+  set_config('enable_mergejoin', 'off', false),
+  set_config('lock_timeout', '${Math.ceil(timeout / 2)}', false),
+  set_config('idle_in_transaction_session_timeout', '${timeout * 2}', false),
+  CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', false) END`

@@ -1,0 +1,102 @@
+import type { Held, LedgerRow } from '../../core/ledger.ts'
+import type { Instant } from '../../core/time.ts'
+import type { Result, Statement } from './client.ts'
+import { type Name, nameOf } from './keys.ts'
+
+/** A row as it is to be kept. */
+export interface Kept {
+  readonly name: Name
+  readonly row: LedgerRow
+}
+
+/** The statements on the ledger's rows: each for any number of them, as arrays, in the order they are given. */
+export interface RowStatements {
+  insertAllOrNone(rows: readonly Kept[]): Statement
+  /** Answers with the names of those that were new. */
+  insertNew(rows: readonly Kept[]): Statement
+  lock(names: readonly Name[]): Statement
+  update(rows: readonly Kept[]): Statement
+  renew(held: readonly Held[], until: Instant): Statement
+  /** Answers with name and token of those whose token was the current one. */
+  finish(rows: readonly Kept[]): Statement
+  read(row: Result['rows'][number]): LedgerRow
+}
+
+const STATES = ['claimed', 'free', 'done', 'dead'] as const
+
+const COLUMNS = 'service, id, hash, state, generation, attempt, crashes, token, until'
+const GIVEN = `
+unnest($1::text[], $2::text[], $3::text[], $4::smallint[], $5::integer[], $6::integer[], $7::integer[],
+  $8::bigint[], $9::bigint[]) WITH ORDINALITY AS g(${COLUMNS}, place)`
+const NAMES = 'unnest($1::text[], $2::text[]) AS g(service, id)'
+const HELD = 'unnest($1::text[], $2::text[], $3::bigint[]) AS g(service, id, token)'
+const SAME = 'l.service = g.service AND l.id = g.id'
+const OURS = `${SAME} AND l.token = g.token AND l.state = 0`
+
+export const rowStatements = (schema: string): RowStatements => {
+  const ledger = `${schema}.ledger`
+  const insert = `INSERT INTO ${ledger} (${COLUMNS}) SELECT ${COLUMNS} FROM ${GIVEN}`
+  /** Locks before it writes, in the order of the names. */
+  const locked = (given: string) =>
+    `mine AS MATERIALIZED (
+      SELECT 1 FROM ${given} JOIN ${ledger} AS l ON ${OURS} ORDER BY l.service, l.id FOR UPDATE OF l)`
+  const texts = {
+    insertAllOrNone: `${insert}
+      WHERE NOT EXISTS (SELECT 1 FROM ${NAMES.replace('g(', 'k(')} JOIN ${ledger} AS l ON ${SAME.replaceAll('g.', 'k.')})
+      ORDER BY place`,
+    insertNew: `${insert} ORDER BY place ON CONFLICT DO NOTHING RETURNING service, id`,
+    lock: `SELECT l.* FROM ${NAMES} JOIN ${ledger} AS l ON ${SAME} ORDER BY l.service, l.id FOR UPDATE OF l`,
+    update: `UPDATE ${ledger} AS l SET hash = g.hash, state = g.state, generation = g.generation,
+        attempt = g.attempt, crashes = g.crashes, token = g.token, until = g.until
+      FROM ${GIVEN} WHERE ${SAME}`,
+    renew: `WITH ${locked(HELD)} UPDATE ${ledger} AS l SET until = $4
+      FROM ${HELD} WHERE (SELECT count(*) FROM mine) > 0 AND ${OURS}`,
+    finish: `WITH ${locked(GIVEN)} UPDATE ${ledger} AS l
+      SET state = g.state, attempt = g.attempt, crashes = g.crashes, until = g.until
+      FROM ${GIVEN} WHERE (SELECT count(*) FROM mine) > 0 AND ${OURS}
+      RETURNING l.service, l.id, l.token`,
+  }
+  const named = (text: keyof typeof texts, values: readonly unknown[]): Statement => ({
+    name: `reprieve ${schema} ${text}`,
+    text: texts[text],
+    values,
+  })
+  return {
+    insertAllOrNone: (rows) => named('insertAllOrNone', columnsOf(rows)),
+    insertNew: (rows) => named('insertNew', columnsOf(rows)),
+    lock: (names) => named('lock', [names.map(({ service }) => service), names.map(({ id }) => id)]),
+    update: (rows) => named('update', columnsOf(rows)),
+    renew: (held, until) => {
+      const names = held.map(({ key }) => nameOf(key))
+      return named('renew', [
+        names.map(({ service }) => service),
+        names.map(({ id }) => id),
+        held.map(({ token }) => token),
+        until,
+      ])
+    },
+    finish: (rows) => named('finish', columnsOf(rows)),
+    read: (row) => ({
+      hash: row.hash as string,
+      state: STATES[row.state as number]!,
+      generation: row.generation as number,
+      attempt: row.attempt as number,
+      crashes: row.crashes as number,
+      // the client reads whole numbers of eight bytes as text
+      token: Number(row.token),
+      until: Number(row.until),
+    }),
+  }
+}
+
+const columnsOf = (rows: readonly Kept[]): readonly (readonly unknown[])[] => [
+  rows.map(({ name }) => name.service),
+  rows.map(({ name }) => name.id),
+  rows.map(({ row }) => row.hash),
+  rows.map(({ row }) => STATES.indexOf(row.state)),
+  rows.map(({ row }) => row.generation),
+  rows.map(({ row }) => row.attempt),
+  rows.map(({ row }) => row.crashes),
+  rows.map(({ row }) => row.token),
+  rows.map(({ row }) => row.until),
+]

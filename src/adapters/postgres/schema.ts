@@ -1,0 +1,102 @@
+import { ReprieveError } from '../../core/error.ts'
+import type { Pool } from './pool.ts'
+import { stateOf, unavailable } from './trouble.ts'
+
+const VERSION = 1
+
+/** One of our own, for `pg_advisory_xact_lock`: those that open at once make the tables one after another. */
+const LOCK = 7_236_459_812
+
+/**
+ * Sorted by bytes (COLLATE "C"), so that every process locks rows in the same order, and a beginning of a name is a
+ * range. A row is written two or three times and no index but the key's knows what changes: with room on its page it
+ * is changed in place.
+ */
+const tables = (schema: string): string => `
+CREATE SCHEMA IF NOT EXISTS ${schema};
+CREATE TABLE ${schema}.meta (name text PRIMARY KEY, value bigint NOT NULL);
+INSERT INTO ${schema}.meta VALUES ('schema', ${VERSION});
+
+CREATE TABLE ${schema}.ledger (
+  service text COLLATE "C" NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  hash text NOT NULL,
+  state smallint NOT NULL,
+  generation integer NOT NULL,
+  attempt integer NOT NULL,
+  crashes integer NOT NULL,
+  token bigint NOT NULL,
+  until bigint NOT NULL,
+  PRIMARY KEY (service, id)
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05);
+
+CREATE TABLE ${schema}.board (
+  entry text COLLATE "C" PRIMARY KEY,
+  value text NOT NULL,
+  version bigint NOT NULL,
+  until bigint NOT NULL
+);
+CREATE SEQUENCE ${schema}.board_version;`
+
+/** Makes the tables where they are missing. Any number of processes may do so at once. */
+export const makeReady = async (pool: Pool, schema: string): Promise<void> => {
+  const { rows } = await pool.ask({ text: SERVER })
+  const { encoding, version } = rows[0] as { encoding: string; version: number }
+  if (encoding !== 'UTF8') {
+    throw differs(
+      pool.place,
+      `the database is kept in ${encoding}`,
+      'use a database in UTF8, which can hold every id',
+    )
+  }
+  if (version < 140_000) {
+    throw differs(
+      pool.place,
+      `the server is PostgreSQL ${Math.floor(version / 10_000)}`,
+      'use PostgreSQL 14 or newer',
+    )
+  }
+  const there = await versionOf(pool, schema)
+  if (there === undefined) await create(pool, schema)
+  else check(pool.place, schema, there)
+}
+
+const SERVER = `
+SELECT current_setting('server_encoding') AS encoding, current_setting('server_version_num')::integer AS version`
+
+const versionOf = async (pool: Pick<Pool, 'ask'>, schema: string): Promise<number | undefined> => {
+  const { rows } = await pool.ask({
+    text: 'SELECT to_regclass($1) IS NOT NULL AS there',
+    values: [`${schema}.meta`],
+  })
+  if (!rows[0]?.there) return undefined
+  const found = await pool.ask({ text: `SELECT value FROM ${schema}.meta WHERE name = 'schema'` })
+  return Number(found.rows[0]?.value)
+}
+
+const create = async (pool: Pool, schema: string): Promise<void> => {
+  try {
+    await pool.transaction(async (ask) => {
+      await ask({ text: `SELECT pg_advisory_xact_lock(${LOCK})` })
+      const there = await versionOf({ ask }, schema)
+      if (there === undefined) await ask({ text: tables(schema) })
+      else check(pool.place, schema, there)
+    })
+  } catch (error) {
+    if (stateOf(error) !== '42501') throw error
+    const fix = `let its owner say: CREATE SCHEMA ${schema} AUTHORIZATION <our user>`
+    throw unavailable(pool.place, `the user may not create the schema '${schema}' (42501)`, error, fix)
+  }
+}
+
+const check = (place: string, schema: string, there: number): void => {
+  if (there === VERSION) return
+  throw differs(
+    place,
+    `the schema '${schema}' is of version ${there}, and this program knows ${VERSION}`,
+    'run the same version of reprieve everywhere, or choose another schema by ?schema=',
+  )
+}
+
+const differs = (place: string, what: string, fix: string): ReprieveError =>
+  new ReprieveError('topology_differs', `PostgreSQL at ${place}: ${what}`, { fix })

@@ -1,0 +1,107 @@
+import type { Ledger } from '../../contracts/ledger.ts'
+import type { Tools } from '../../contracts/tools.ts'
+import { type Claim, finishRow, type Held, type LedgerKey, type LedgerRow } from '../../core/ledger.ts'
+import type { Instant } from '../../core/time.ts'
+import type { Link } from './link.ts'
+import { CLAIM, FINISH, RENEW } from './scripts.ts'
+
+/**
+ * All keys of one service have one place in a cluster (the part in braces decides), so that a batch is one script and
+ * one step; services are spread. A batch is of one service, as the runtime asks; one of several takes a step for each.
+ */
+export const ledgerOf = (link: Link, prefix: string, { clock }: Tools): Ledger => {
+  const rowOf = ({ service, id }: LedgerKey): string => `${prefix}:ledger:{${service}}:${id}`
+
+  return {
+    claim: (keys, until) =>
+      byService(
+        keys,
+        ({ service }) => service,
+        async (some) => {
+          const words = some.flatMap(({ hash, generation, attempt }) => [hash, `${generation}`, `${attempt}`])
+          const answers = await link.run(CLAIM, some.map(rowOf), [now(clock.now()), instant(until), ...words])
+          return (answers as readonly string[]).map((answer, i) => read(answer, some[i]!))
+        },
+      ),
+    renew: async (held, until) => {
+      await byService(
+        held,
+        ({ key }) => key.service,
+        async (some) => {
+          const words = [now(clock.now()), instant(until), ...some.map(({ token }) => `${token}`)]
+          await link.run(
+            RENEW,
+            some.map(({ key }) => rowOf(key)),
+            words,
+          )
+          return some
+        },
+      )
+    },
+    finish: (ends) =>
+      byService(
+        ends,
+        ({ held }) => held.key.service,
+        async (some) => {
+          const at = clock.now()
+          const words = some.flatMap(({ held, as }) => {
+            const { state, attempt, until } = finishRow(claimedUnder(held), held, as, at)!
+            return [`${held.token}`, state, `${attempt}`, instant(until)]
+          })
+          const rows = some.map(({ held }) => rowOf(held.key))
+          const answers = await link.run(FINISH, rows, [now(at), ...words])
+          return (answers as readonly unknown[]).map((answer) => Number(answer) === 1)
+        },
+      ),
+  }
+}
+
+const byService = async <T, R>(
+  items: readonly T[],
+  service: (item: T) => string,
+  step: (items: readonly T[]) => Promise<readonly R[]>,
+): Promise<readonly R[]> => {
+  const groups = [...Map.groupBy(items, service).values()]
+  if (groups.length <= 1) return groups[0] ? step(groups[0]) : []
+  const answers = new Map<T, R[]>()
+  for (const group of groups) {
+    const got = await step(group)
+    group.forEach((item, i) => {
+      const kept = answers.get(item)
+      if (kept) kept.push(got[i]!)
+      else answers.set(item, [got[i]!])
+    })
+  }
+  return items.map((item) => answers.get(item)!.shift()!)
+}
+
+const read = (answer: string, key: LedgerKey): Claim => {
+  const [is, first, second] = answer.split(' ')
+  switch (is) {
+    case 'fresh':
+      return { is, held: { key, token: Number(first) }, crashes: Number(second) }
+    case 'busy':
+      return { is, until: Number(first) }
+    case 'done':
+    case 'stale':
+    case 'conflict':
+      return { is }
+    default:
+      throw new Error(`Redis answered a claim with '${answer}'`)
+  }
+}
+
+/** Whole milliseconds, never earlier, and never beyond what a number can hold. */
+const instant = (at: Instant): string => `${Math.min(Math.ceil(at), 2 ** 52)}`
+const now = (at: Instant): string => `${Math.floor(at)}`
+
+/** The row as it must be for the claim to hold; the script makes sure that it is. */
+const claimedUnder = ({ key, token }: Held): LedgerRow => ({
+  hash: key.hash,
+  state: 'claimed',
+  generation: key.generation,
+  attempt: key.attempt,
+  token,
+  until: 0,
+  crashes: 0,
+})

@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { describeWith } from '../../../test/services/urls.ts'
+import { type OwnServer, ownRedis } from '../../../test/stores/own-server.ts'
+import { type Desk, deskAt } from '../../../test/stores/redis.ts'
+import type { Claim, Held, LedgerKey } from '../../core/ledger.ts'
+
+describeWith('redis', 'Redis killed and started again', () => {
+  let server: OwnServer
+  let desk: Desk
+  beforeAll(async () => {
+    const own = await ownRedis()
+    if (!own) throw new Error('the server is not on this machine')
+    server = own
+    desk = await deskAt(server.url)
+  })
+  afterAll(async () => {
+    await desk?.close()
+    await server?.close()
+  })
+
+  const keyOf = (id: string): LedgerKey => ({
+    service: 's',
+    id,
+    hash: 'h',
+    attempt: 1,
+    generation: 0,
+    ttl: 60_000,
+  })
+  const later = () => desk.clock.now() + 30_000
+  const heldBy = (claim: Claim | undefined): Held => {
+    expect(claim?.is).toBe('fresh')
+    return (claim as Extract<Claim, { is: 'fresh' }>).held
+  }
+
+  it('keeps what was answered, refuses while it is down, and is found again by itself', async () => {
+    const { ledger, board } = await desk.open({ timeout: '2000' })
+    for (let round = 0; round < 3; round++) {
+      const [done, open] = await ledger.claim([keyOf(`done-${round}`), keyOf(`open-${round}`)], later())
+      expect(await ledger.finish([{ held: heldBy(done), as: 'done' }])).toEqual([true])
+      expect(await board.post('round', round, 60_000)).toBe(true)
+
+      await server.kill()
+      await expect(ledger.claim([keyOf('other')], later())).rejects.toMatchObject({ code: 'unavailable' })
+      await expect(ledger.finish([{ held: heldBy(open), as: 'done' }])).rejects.toMatchObject({
+        code: 'unavailable',
+      })
+      await expect(board.read('')).rejects.toMatchObject({ code: 'unavailable' })
+      await server.start()
+
+      const again = await ledger.claim([keyOf(`done-${round}`), keyOf(`open-${round}`)], later())
+      expect(again.map(({ is }) => is)).toEqual(['done', 'busy'])
+      expect(await ledger.finish([{ held: heldBy(open), as: 'done' }])).toEqual([true])
+      expect(await board.read('round')).toMatchObject([{ value: round }])
+    }
+  })
+
+  it('killed in the midst of many claims, keeps each answer that it gave', async () => {
+    const { ledger } = await desk.open({ timeout: '2000' })
+    const told = new Map<string, Held>()
+    const claiming = Array.from({ length: 300 }, async (_, n) => {
+      const claims = await ledger.claim([keyOf(`mid-${n}-a`), keyOf(`mid-${n}-b`)], later())
+      for (const claim of claims) told.set(heldBy(claim).key.id, heldBy(claim))
+      if (told.size === 100) await server.kill()
+    })
+    const ended = await Promise.allSettled(claiming)
+    expect(ended.some(({ status }) => status === 'rejected')).toBe(true)
+    await server.start()
+    const held = [...told.values()]
+    const claims = await ledger.claim(
+      held.map(({ key }) => key),
+      later(),
+    )
+    expect(new Set(claims.map(({ is }) => is))).toEqual(new Set(['busy']))
+    expect(await ledger.finish(held.map((each) => ({ held: each, as: 'done' })))).toEqual(
+      held.map(() => true),
+    )
+    // both keys of a claim that was not answered are there, or neither is
+    for (let n = 0; n < 300; n++) {
+      const pair = await ledger.claim([keyOf(`mid-${n}-a`), keyOf(`mid-${n}-b`)], later())
+      expect(new Set(pair.map(({ is }) => is)).size).toBe(1)
+    }
+  })
+
+  it('that stands still is waited for no longer than the timeout, and used again when it goes on', async () => {
+    const { ledger } = await desk.open({ timeout: '300' })
+    const [claim] = await ledger.claim([keyOf('still')], later())
+    server.freeze()
+    const began = performance.now()
+    await expect(ledger.claim([keyOf('more')], later())).rejects.toThrow(/no answer within 300 ms/)
+    expect(performance.now() - began).toBeLessThan(3000)
+    server.thaw()
+    await expect
+      .poll(() => ledger.finish([{ held: heldBy(claim), as: 'done' }]).catch(() => 'down'))
+      .toEqual([true])
+  })
+
+  it('with a wrong password says so, and never the password', async () => {
+    const at = new URL(server.url)
+    at.password = 'hidden-word'
+    const refused = (await deskAt(at.href)).open()
+    await expect(refused).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('was refused'),
+    })
+    const error = (await refused.catch((thrown: unknown) => thrown)) as Error
+    expect(
+      `${error.message} ${error.stack} ${JSON.stringify(error)} ${JSON.stringify(error.cause)}`,
+    ).not.toContain('hidden-word')
+  })
+
+  it('is closed when it is closed', async () => {
+    const { ledger, close } = await desk.open()
+    await close()
+    await expect(ledger.claim([keyOf('late')], later())).rejects.toMatchObject({ code: 'closed' })
+  })
+})

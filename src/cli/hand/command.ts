@@ -1,0 +1,121 @@
+import { userInfo } from 'node:os'
+import type { Command } from 'commander'
+import { systemClock } from '../../adapters/system/clock.ts'
+import type { Millis } from '../../core/time.ts'
+import { type BreakerLine, createHand, type Hand } from '../../office/index.ts'
+import { reprieve } from '../../reprieve.ts'
+import { action, type Ended } from '../action.ts'
+import { asDuration, type Common, openOptions } from '../options.ts'
+import { inert } from '../print/inert.ts'
+import { say, sayJson } from '../print/say.ts'
+import { table } from '../print/table.ts'
+import { span } from '../print/time.ts'
+
+interface OrderFlags extends Common {
+  readonly for?: Millis
+  readonly by?: string
+}
+
+/** An operator's hand on what runs: pause and resume services, force breakers. */
+export const registerHand = (program: Command): void => {
+  ordering(
+    program
+      .command('pause')
+      .description('let a service pull nothing more; what is under way ends')
+      .argument('<service>'),
+  ).action(action(pauseOne))
+  program
+    .command('resume')
+    .description('let a paused service pull again')
+    .argument('<service>')
+    .action(action(resumeOne))
+  const breaker = program
+    .command('breaker')
+    .description('breakers of running services: list, open, close, release')
+  breaker.command('list').description('how they stand, in each process').action(action(listAll))
+  for (const [verb, what] of [
+    ['open', 'refuse all calls'],
+    ['close', 'let all calls through'],
+  ] as const) {
+    ordering(
+      breaker
+        .command(verb)
+        .description(`${what}, whatever happens, until released`)
+        .argument('<name>', 'a dependency, or service/event for a handler’s own'),
+    ).action(
+      action((flags: OrderFlags, name: string) => forceOne(flags, name, verb === 'open' ? 'open' : 'closed')),
+    )
+  }
+  breaker
+    .command('release')
+    .description('let it go by itself again')
+    .argument('<name>')
+    .action(action((flags: OrderFlags, name: string) => forceOne(flags, name, 'release')))
+}
+
+const ordering = (command: Command): Command =>
+  command
+    .option('--for <duration>', 'how long the order holds (else a day)', asDuration)
+    .option('--by <name>', 'who orders it (else the user of this machine)')
+
+const withHand = async (flags: Common, use: (hand: Hand) => Promise<Ended>): Promise<Ended> => {
+  await using app = await reprieve({ ...openOptions(flags), office: false })
+  return await use(createHand(app.store.board, systemClock.now))
+}
+
+const orderOf = ({ by, for: lasts }: OrderFlags) => ({
+  by: by ?? userInfo().username,
+  ...(lasts !== undefined && { lasts }),
+})
+
+const pauseOne = (flags: OrderFlags, service: string): Promise<Ended> =>
+  withHand(flags, async (hand) => {
+    await hand.pause(service, orderOf(flags))
+    if (flags.json) return sayJson(await hand.paused())
+    say(`${inert(service)} pauses; \`reprieve resume ${inert(service)}\` ends it`)
+  })
+
+const resumeOne = (flags: Common, service: string): Promise<Ended> =>
+  withHand(flags, async (hand) => {
+    const was = (await hand.paused()).some((each) => each.service === service)
+    await hand.resume(service)
+    if (flags.json) return sayJson(await hand.paused())
+    say(was ? `${inert(service)} goes on` : `${inert(service)} was not paused`)
+  })
+
+const forceOne = (flags: OrderFlags, name: string, to: 'open' | 'closed' | 'release'): Promise<Ended> =>
+  withHand(flags, async (hand) => {
+    await hand.breaker(name, to, orderOf(flags))
+    if (flags.json) return sayJson((await hand.breakers()).filter((line) => line.name === name))
+    say(
+      to === 'release'
+        ? `${inert(name)} goes by itself again`
+        : `${inert(name)} is forced ${to}; \`reprieve breaker release ${inert(name)}\` ends it`,
+    )
+  })
+
+const listAll = (flags: Common): Promise<Ended> =>
+  withHand(flags, async (hand) => {
+    const lines = await hand.breakers()
+    if (flags.json) return sayJson(lines)
+    if (lines.length === 0) return say('no breaker was asked lately')
+    const now = systemClock.now()
+    say(
+      table<BreakerLine>(
+        [
+          { title: 'breaker', of: ({ name }) => name },
+          { title: 'state', of: ({ report }) => report?.state ?? 'not seen' },
+          { title: 'calls', of: ({ report }) => String(report?.calls ?? ''), align: 'right' },
+          { title: 'failures', of: ({ report }) => String(report?.failures ?? ''), align: 'right' },
+          { title: 'refused', of: ({ report }) => String(report?.rejections ?? ''), align: 'right' },
+          { title: 'process', of: ({ report }) => report?.process.slice(-12) ?? '' },
+          {
+            title: 'ordered',
+            of: ({ forced }) =>
+              forced ? `${forced.to} by ${forced.by}, for ${span(forced.until - now)}` : '',
+          },
+        ],
+        lines,
+      ),
+    )
+  })

@@ -1,0 +1,66 @@
+import type { Json } from './json.ts'
+import type { Instant, Millis } from './time.ts'
+
+/** What operators have ordered and what guards are in, as entries of the board: the names and shapes both sides agree on. */
+
+export const PAUSES = 'order/pause/'
+export const FORCES = 'order/breaker/'
+export const GUARDS = 'guard/'
+
+export const pauseEntry = (service: string): string => `${PAUSES}${service}`
+export const forceEntry = (name: string): string => `${FORCES}${name}`
+export const guardEntry = (name: string, process: string): string => `${GUARDS}${process}/${name}`
+
+/** How long an order holds, unless told: nobody should find a service asleep and not know why. */
+export const ORDER_LASTS: Millis = 24 * 60 * 60 * 1000
+
+export interface Order {
+  readonly by: string
+  readonly at: Instant
+}
+
+export interface Force extends Order {
+  readonly to: 'open' | 'closed'
+}
+
+/** How a guard of one process stands. */
+export interface GuardReport {
+  readonly name: string
+  readonly process: string
+  readonly state: string
+  readonly since: Instant
+  readonly calls: number
+  readonly failures: number
+  readonly rejections: number
+}
+
+/** Entries may be anybody's: what is not of the right shape is no order. */
+export const readForce = (value: Json): Force | undefined => {
+  const { to, by, at } = fields(value)
+  return (to === 'open' || to === 'closed') && typeof by === 'string' && typeof at === 'number'
+    ? { to, by, at }
+    : undefined
+}
+
+export const readOrder = (value: Json): Order | undefined => {
+  const { by, at } = fields(value)
+  return typeof by === 'string' && typeof at === 'number' ? { by, at } : undefined
+}
+
+export const readGuard = (value: Json): GuardReport | undefined => {
+  const { name, process, state, since, calls, failures, rejections } = fields(value)
+  return typeof name === 'string' &&
+    typeof process === 'string' &&
+    typeof state === 'string' &&
+    typeof since === 'number' &&
+    typeof calls === 'number' &&
+    typeof failures === 'number' &&
+    typeof rejections === 'number'
+    ? { name, process, state, since, calls, failures, rejections }
+    : undefined
+}
+
+const fields = (value: Json): Readonly<Record<string, Json | undefined>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Readonly<Record<string, Json>>)
+    : {}

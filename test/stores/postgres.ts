@@ -1,0 +1,58 @@
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+import { open } from '../../src/adapters/postgres/index.ts'
+import { systemDice } from '../../src/adapters/system/dice.ts'
+import type { Fact } from '../../src/contracts/journal.ts'
+import type { Store } from '../../src/contracts/store.ts'
+import type { Clock } from '../../src/contracts/tools.ts'
+import { type TurnedClock, turnedClock } from './clock.ts'
+
+type Rows = readonly Readonly<Record<string, unknown>>[]
+
+/** Connections to one database, in a schema of their own that is dropped in the end. */
+export interface Desk {
+  readonly clock: TurnedClock
+  readonly facts: Fact[]
+  readonly schema: string
+  open(more?: Readonly<Record<string, string>>, clock?: Clock): Promise<Store>
+  /** Past the adapter. */
+  ask(text: string): Promise<Rows>
+  name(prefix: string): string
+  close(): Promise<void>
+}
+
+export const deskAt = async (url: string): Promise<Desk> => {
+  const schema = `test_${randomBytes(6).toString('hex')}`
+  const clock = turnedClock()
+  const facts: Fact[] = []
+  const opened: Store[] = []
+  let names = 0
+  const ask = async (text: string): Promise<Rows> => {
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    try {
+      return (await client.query(text)).rows as Rows
+    } finally {
+      await client.end()
+    }
+  }
+  return {
+    clock,
+    facts,
+    schema,
+    ask,
+    open: async (more = {}, by = clock) => {
+      const at = new URL(url)
+      for (const [name, value] of Object.entries({ schema, ...more })) at.searchParams.set(name, value)
+      const tools = { clock: by, dice: systemDice(), journal: (fact: Fact) => void facts.push(fact) }
+      const { store } = await open(at.href, tools)
+      opened.push(store)
+      return store
+    },
+    name: (word) => `${word}-${++names}`,
+    close: async () => {
+      for (const store of opened) await store.close()
+      await ask(`DROP SCHEMA IF EXISTS ${schema} CASCADE`)
+    },
+  }
+}
