@@ -42,6 +42,8 @@ interface OpenDoor extends Door {
   /** There while nothing more is pulled until some are settled. */
   wake: (() => void) | undefined
   readonly gate: () => Gate
+  /** The rules give some of its events a priority of their own. */
+  readonly ranked: boolean
   /** Ends a receive that waits. */
   pulling: AbortController
   readonly settler: Settler
@@ -84,6 +86,9 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
       settler: ledgers.named ? settlerByStore(makeSettler) : makeSettler(),
       out: createBag(),
       wake: undefined,
+      ranked: subscription.types.some(
+        (type) => plan.rulesOf(subscription.topic, type).priority !== undefined,
+      ),
       pulling: new AbortController(),
       gate: createGate(subscription, plan, options.guards, from.can.except),
     }
@@ -168,7 +173,11 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
     // it stays out, and goes back when the inlet closes
     if (stop.signal.aborted) return
     for (const { delivery, goOut } of coming) {
-      const { priority, orderkey } = delivery.parcel.event.extensions
+      const { type, extensions } = delivery.parcel.event
+      const { orderkey } = extensions
+      const priority =
+        extensions.priority ??
+        (door.ranked ? plan.rulesOf(door.subscription.topic, type).priority : undefined)
       lanes.add({
         lane: door.subscription.order === 'key' ? orderkey : undefined,
         fast: priority === 'high' || priority === 'critical',

@@ -158,6 +158,32 @@ describe('the walk of an event', () => {
     expect(only('done')).toMatchObject([{ attempt: 2 }])
   })
 
+  it('lets urgent events pass the others that wait, by their own priority or by the rules', async () => {
+    const { app, clock } = await world(`version: 1
+topics: { tasks: ['todo.*'] }
+services: { notification-svc: { concurrency: 1, window: 20, events: { todo.alarm: { priority: critical } } } }
+`)
+    const order: string[] = []
+    const release: (() => void)[] = []
+    const handle = async (event: { data: { n: string } }) => {
+      order.push(event.data.n)
+      await new Promise<void>((resolve) => release.push(resolve))
+    }
+    app.service(SERVICE).on(TYPE, handle).on('todo.alarm', handle)
+    await app.publish(TYPE, { n: 'first' })
+    await clock.advance(1)
+    for (const n of ['a', 'b']) await app.publish(TYPE, { n })
+    await app.publish(TYPE, { n: 'urgent' }, { priority: 'high' })
+    await app.publish('todo.alarm', { n: 'alarm' })
+    await app.publish('todo.alarm', { n: 'no alarm' }, { priority: 'low' })
+    for (let n = 0; n < 6; n++) {
+      await clock.advance(1)
+      release[n]?.()
+    }
+    await clock.advance(1)
+    expect(order).toEqual(['first', 'urgent', 'alarm', 'a', 'b', 'no alarm'])
+  })
+
   it('gives a call the timeout of its operation', async () => {
     const { app, clock, only } = await world(
       'version: 1\ndependencies: { api: { timeout: 10s, timeouts: { search: 1s } } }',
