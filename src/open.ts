@@ -68,5 +68,5 @@ export const openAppStore = async (url: string, tools: Tools): Promise<AppStore>
   )
 }
 
-/** A URL as it may be shown. */
-export const withoutSecret = (url: string): string => url.replace(/\/\/[^/@]*@/, '//***@')
+/** A URL as it may be shown. To the last @, for a password may hold one, or a slash, though it should not. */
+export const withoutSecret = (url: string): string => url.replace(/\/\/.*@/s, '//***@')

@@ -85,10 +85,8 @@ const below = (link: Thrown, now: Instant | undefined): Found | undefined => {
 const ownFinding = (link: Thrown, now: Instant | undefined): Finding | undefined => {
   if (link.told) return fromTold(link, now)
   const found = fromTree(link)
-  const retryAfter = parseRetryAfter(link.retryAfter, now)
-  return found && found.category !== 'permanent' && retryAfter !== undefined
-    ? { ...found, retryAfter }
-    : found
+  if (!found || found.category === 'permanent') return found
+  return { ...found, retryAfter: parseRetryAfter(link.retryAfter, now) }
 }
 
 const fromTree = (link: Thrown): Finding | undefined => {

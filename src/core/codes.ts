@@ -29,7 +29,7 @@ const ILLEGAL = words(`ERR_INVALID_ARG_TYPE ERR_INVALID_ARG_VALUE ERR_OUT_OF_RAN
 // axios tells its timeout by the code of a cut connection
 const AXIOS_TIMEOUT = /^timeout of \d{1,12}ms exceeded$/
 
-export const fromCode = (code: string, message = ''): Finding | undefined => {
+export const fromCode = (code: string, message: string): Finding | undefined => {
   if (code === 'ECONNABORTED' && AXIOS_TIMEOUT.test(message))
     return finding('a timeout', 'transient', 'timeout')
   // It says no more than that something about the network failed; its cause may.
@@ -91,8 +91,8 @@ const UNSERIALISABLE = /^Converting circular structure to JSON|^Do not know how 
 
 /** For errors that have no code, as some of amqplib's and pg's: whole sentences, or Node's `connect ETIMEDOUT`. */
 export const fromText = (message: string): Finding | undefined => {
-  const [, code] = SYSCALL.exec(message) ?? []
-  if (code !== undefined) return fromCode(code)
+  const code = SYSCALL.exec(message)?.[1]
+  if (code !== undefined) return fromCode(code, message)
   if (LATE.has(message)) return finding(`'${message}'`, 'transient', 'timeout')
   if (UNSERIALISABLE.test(message)) return finding('what JSON can not hold', 'permanent', 'schema')
   return GONE.has(message) ? finding(`'${message}'`, 'transient') : undefined

@@ -35,7 +35,7 @@ const amqp: Dialect = (value, _, message) => {
   if (typeof code === 'number' && typeof look(value, 'methodId') === 'number') {
     return { protocol: 'AMQP', code: String(code) }
   }
-  const [, spoken] = AMQP_REPLY.exec(message) ?? []
+  const spoken = AMQP_REPLY.exec(message)?.[1]
   return spoken === undefined ? undefined : { protocol: 'AMQP', code: spoken }
 }
 

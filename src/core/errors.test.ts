@@ -15,39 +15,53 @@ import {
 
 describe('typed errors', () => {
   it.each([
-    [new Transient('no'), 'transient', 'integration'],
-    [new Timeout('no'), 'transient', 'timeout'],
-    [new RateLimited('no'), 'rate-limited', 'integration'],
-    [new Throttled('no'), 'rate-limited', 'integration'],
-    [new Permanent('no'), 'permanent', 'handler'],
-    [new Invalid('no'), 'permanent', 'schema'],
-    [new BusinessRule('no'), 'permanent', 'business'],
-    [new NotAllowed('no'), 'permanent', 'auth'],
-  ] as const)('%s', (error, category, kind) => {
+    ['Transient', Transient, 'transient', 'integration'],
+    ['Timeout', Timeout, 'transient', 'timeout'],
+    ['RateLimited', RateLimited, 'rate-limited', 'integration'],
+    ['Throttled', Throttled, 'rate-limited', 'integration'],
+    ['Permanent', Permanent, 'permanent', 'handler'],
+    ['Invalid', Invalid, 'permanent', 'schema'],
+    ['BusinessRule', BusinessRule, 'permanent', 'business'],
+    ['NotAllowed', NotAllowed, 'permanent', 'auth'],
+  ] as const)('%s', (name, Typed, category, kind) => {
+    const error = new Typed('no')
     expect(error).toBeInstanceOf(Error)
+    expect(error).not.toHaveProperty('cause')
+    expect(error.name).toBe(name)
+    expect(error[FAILURE]).toMatchObject({ category, kind })
     expect(classify(error)).toMatchObject({
       category,
       kind,
-      name: error.name,
+      name,
       message: 'no',
-      because: `it was thrown as ${error.name}`,
+      because: `it was thrown as ${name}`,
     })
   })
 
   it.each([
-    ['service unavailable', new Transient('billing is down'), true, undefined],
-    ['network timeout', new Timeout('no answer in 5 s'), true, undefined],
-    ['rate limit', new RateLimited('slow down', { retryAfter: 2500 }), true, 2500],
-    ['rate limit that says no time', new RateLimited('slow down'), true, undefined],
-    ['provider throttling', new Throttled('too many calls'), true, 60_000],
-    ['transient database', new Transient('deadlock', { code: '40P01' }), true, undefined],
-    ['invalid message', new Invalid('no order id'), false, undefined],
-    ['authentication', new NotAllowed('token expired', { code: 'authentication' }), false, undefined],
-    ['authorisation', new NotAllowed('not your order', { code: 'authorisation' }), false, undefined],
-    ['validation', new Invalid('order', { issues: [{ message: 'no', path: ['id'] }] }), false, undefined],
-    ['permanent service error', new Permanent('account closed', { kind: 'integration' }), false, undefined],
-  ] as const)('say %s', (_, error, retryable, retryAfter) => {
-    const failure = classify(error)
+    ['service unavailable', () => new Transient('billing is down'), true, undefined],
+    ['network timeout', () => new Timeout('no answer in 5 s'), true, undefined],
+    ['rate limit', () => new RateLimited('slow down', { retryAfter: 2500 }), true, 2500],
+    ['rate limit that says no time', () => new RateLimited('slow down'), true, undefined],
+    ['provider throttling', () => new Throttled('too many calls'), true, 60_000],
+    ['transient database', () => new Transient('deadlock', { code: '40P01' }), true, undefined],
+    ['invalid message', () => new Invalid('no order id'), false, undefined],
+    ['authentication', () => new NotAllowed('token expired', { code: 'authentication' }), false, undefined],
+    ['authorisation', () => new NotAllowed('not your order', { code: 'authorisation' }), false, undefined],
+    [
+      'validation',
+      () => new Invalid('order', { issues: [{ message: 'no', path: ['id'] }] }),
+      false,
+      undefined,
+    ],
+    [
+      'permanent service error',
+      () => new Permanent('account closed', { kind: 'integration' }),
+      false,
+      undefined,
+    ],
+  ] as const)('say %s', (_, make, retryable, retryAfter) => {
+    const failure = classify(make())
     expect(failure.category !== 'permanent' && failure.category !== 'unknown').toBe(retryable)
     expect(failure.retryAfter).toBe(retryAfter)
   })
@@ -125,6 +139,9 @@ describe('typed errors', () => {
     expect(error.issues).toBe(issues)
     const many = Array.from({ length: 7 }, () => ({ message: 'no' }))
     expect(new Invalid('x', { issues: many }).message).toBe('x: no; no; no; no; no; and 2 more')
+    expect(new Invalid('x', { issues: many.slice(2) }).message).toBe('x: no; no; no; no; no')
+    expect(new Invalid('x', { issues: [] }).message).toBe('x')
+    expect(new Invalid('x').issues).toEqual([])
   })
 
   it('print without their brand', () => {

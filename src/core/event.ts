@@ -107,10 +107,10 @@ export const isJsonType = (contentType: string | undefined): boolean =>
 
 /** The value a handler sees. Throws SyntaxError where the bytes are not what the content type says. */
 export const decodeData = (event: Event): unknown => {
-  if (event.data === null) return undefined
-  if (isJsonType(event.datacontenttype)) return JSON.parse(utf8.decode(event.data))
-  if (TEXT_TYPE.test(event.datacontenttype ?? '')) return utf8.decode(event.data)
-  return event.data
+  const { data, datacontenttype: type = 'application/json' } = event
+  if (data === null) return undefined
+  if (isJsonType(type)) return JSON.parse(utf8.decode(data))
+  return TEXT_TYPE.test(type) ? utf8.decode(data) : data
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })

@@ -29,8 +29,9 @@ export const grpcName = (code: number): string | undefined => STATUS[code]?.[0]
 const TOO_LARGE = /message (?:with a size |that decompresses to a size )?larger than/
 
 export const fromGrpc = (code: string, text: string): Finding | undefined => {
-  const [name, category, kind] = STATUS.find(([name]) => name === code) ?? []
-  if (name === undefined || category === undefined) return undefined
+  const status = STATUS.find(([name]) => name === code)
+  if (!status) return undefined
+  const [name, category, kind] = status
   if (name === 'RESOURCE_EXHAUSTED' && TOO_LARGE.test(text)) {
     return finding('gRPC RESOURCE_EXHAUSTED (message too large)', 'permanent')
   }

@@ -34,8 +34,8 @@ export const parseRetryAfter = (
   header: string | Millis | undefined,
   now: Instant | undefined,
 ): Millis | undefined => {
-  if (typeof header === 'number') return header
-  const text = header?.trim() ?? ''
+  if (typeof header !== 'string') return header
+  const text = header.trim()
   if (SECONDS.test(text)) return Number(text) * 1000
   if (now === undefined || !DATE.test(text)) return undefined
   const at = Date.parse(text)

@@ -12,6 +12,8 @@ export interface LedgerKey {
   readonly generation: number
   /** How long it is remembered after its end. */
   readonly ttl: Millis
+  /** The store whose ledger keeps it, where the rules name another than the app's: then no transport ends such a claim. */
+  readonly store?: string
 }
 
 /** The right to process, under a token that only grows. */
@@ -26,6 +28,10 @@ export type Claim =
   | { readonly is: 'done' } // its effect has happened
   | { readonly is: 'stale' } // this attempt, or this life, was already spent
   | { readonly is: 'conflict' } // known with another payload
+
+/** What a transport that keeps claims itself holds by this one; undefined where it is not its own. */
+export const heldHere = (claim: Claim | undefined): Held | undefined =>
+  claim?.is === 'fresh' && claim.held.key.store === undefined ? claim.held : undefined
 
 /** done: never again · spent: this attempt is used up · free: as if never claimed · dead: buried */
 export type Ending = 'done' | 'spent' | 'free' | 'dead'
@@ -100,7 +106,7 @@ export const finishRow = (
   }
 }
 
-/** How a settlement ends the claim of its delivery: a parcel put off with no attempt spent frees it. */
+/** How a settlement ends the claim of its delivery: one given back, or put off with no attempt spent, is free. */
 export const endingOf = (
   settlement: {
     readonly do: 'ack' | 'later' | 'bury' | 'give back'
@@ -110,7 +116,6 @@ export const endingOf = (
 ): Ending => {
   if (settlement.do === 'ack') return 'done'
   if (settlement.do === 'bury') return 'dead'
-  if (settlement.do === 'give back') return 'free'
   return (settlement.parcel?.trail.spent ?? 0) > before.spent ? 'spent' : 'free'
 }
 

@@ -22,7 +22,7 @@ export const textOf = (value: unknown, key: PropertyKey): string | undefined => 
 
 export const listOf = (value: unknown, most: number): unknown[] => {
   const length = look(value, 'length')
-  if (!isObject(value) || typeof length !== 'number' || !(length > 0)) return []
+  if (typeof length !== 'number') return []
   return Array.from({ length: Math.min(length, most) }, (_, index) => look(value, index))
 }
 

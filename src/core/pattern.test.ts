@@ -38,7 +38,8 @@ describe('patterns', () => {
     expect(patternFault('**')).toMatch(/star/)
     expect(patternFault('todo task')).toMatch(/white space/)
     expect(patternFault('todo\u0000')).toMatch(/control/)
-    expect(patternFault('x'.repeat(256))).toMatch(/longer/)
+    expect(patternFault('x'.repeat(255))).toBeUndefined()
+    expect(patternFault('x'.repeat(256))).toBe('is longer than 255 characters')
   })
 
   it('the best match is one that matches, and no other match is more specific', () => {
@@ -58,6 +59,20 @@ describe('patterns', () => {
         expect(allMatches([...patterns].reverse(), name)).toEqual(allMatches(patterns, name))
       }),
     )
+  })
+
+  it.each([
+    // [a, b, a covers b, b covers a, they overlap]
+    ['ml.run', 'ml.run', true, true, true],
+    ['ml.run', 'ml.trial', false, false, false],
+    ['ml.run', 'ml.run.started', false, false, false],
+    ['ml.*', 'ml.run', true, false, true],
+    ['ml.*', 'ml.run.*', true, false, true],
+    ['*', 'ml.*', true, false, true],
+    ['ml.*', 'ui.*', false, false, false],
+    ['ml.*', 'ml', false, false, false],
+  ])('%s and %s', (a, b, over, under, overlap) => {
+    expect([covers(a, b), covers(b, a), overlaps(a, b)]).toEqual([over, under, overlap])
   })
 
   it('covers and overlaps say what matching would', () => {

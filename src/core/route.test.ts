@@ -20,6 +20,11 @@ describe('route', () => {
       parcel: { event, trail, due: 60_000 },
     })
     expect(route({ do: 'retry', due: 60_001, trail }, parcel, ways, 0)).toMatchObject({ do: 'companion' })
+    expect(route({ do: 'retry', due: 90_000, trail }, parcel, ways, 30_000)).toMatchObject({ do: 'later' })
+    expect(route({ do: 'hold', due: 90_001, because: 'busy' }, parcel, ways, 30_000)).toEqual({
+      do: 'companion',
+      parcel: { ...parcel, due: 90_001 },
+    })
   })
 
   it('holds with the trail as it was', () => {

@@ -76,14 +76,55 @@ describe('SQLSTATE', () => {
     expect(classify(asMysql)).toMatchObject({ category, kind, code })
   })
 
+  it.each([
+    ['08006', 'SQLSTATE 08006 (connection) is transient'],
+    ['40P01', 'SQLSTATE 40P01 (transaction rolled back) is transient'],
+    ['53300', 'SQLSTATE 53300 (insufficient resources) is transient'],
+    ['57P01', 'SQLSTATE 57P01 (operator intervention) is transient'],
+    ['57014', 'SQLSTATE 57014 (query cancelled) is transient'],
+    ['72000', 'SQLSTATE 72000 (snapshot too old) is transient'],
+    ['0A000', 'SQLSTATE 0A000 (not supported) is permanent'],
+    ['21000', 'SQLSTATE 21000 (cardinality) is permanent'],
+    ['22P02', 'SQLSTATE 22P02 (data) is permanent'],
+    ['23505', 'SQLSTATE 23505 (constraint) is permanent'],
+    ['28P01', 'SQLSTATE 28P01 (login) is permanent'],
+    ['3D000', 'SQLSTATE 3D000 (no such database) is permanent'],
+    ['3F000', 'SQLSTATE 3F000 (no such schema) is permanent'],
+    ['42P01', 'SQLSTATE 42P01 (syntax or access) is permanent'],
+    ['42501', 'SQLSTATE 42501 (insufficient privilege) is permanent'],
+    ['44000', 'SQLSTATE 44000 (check option) is permanent'],
+    ['54000', 'SQLSTATE 54000 (program limit) is permanent'],
+    ['25006', 'SQLSTATE 25006 (read-only) is transient'],
+    ['25P03', 'SQLSTATE 25P03 (idle in transaction) is transient'],
+    ['55006', 'SQLSTATE 55006 (object in use) is transient'],
+    ['55P03', 'SQLSTATE 55P03 (lock not available) is transient'],
+    ['HV00N', 'SQLSTATE HV00N (foreign connection) is transient'],
+    ['HYT00', 'SQLSTATE HYT00 (timeout) is transient'],
+    ['HYT01', 'SQLSTATE HYT01 (connection timeout) is transient'],
+    ['P0001', 'SQLSTATE P0001 is unknown'],
+  ])('%s says why', (code, because) => {
+    expect(fromSqlState(code, 'no').because).toBe(because)
+  })
+
+  it('a plan that is stale', () => {
+    const error = Object.assign(new Error('cached plan must not change result type'), {
+      severity: 'ERROR',
+      code: '0A000',
+    })
+    expect(classify(error)).toMatchObject({
+      category: 'transient',
+      because: 'SQLSTATE 0A000 (stale plan) is transient',
+    })
+  })
+
   it('five letters alone are none', () => {
     expect(classify(Object.assign(new Error('no'), { code: '40001' }))).toMatchObject({ category: 'unknown' })
     expect(classify(Object.assign(new Error('no'), { code: 'EPIPE' }))).toMatchObject({
       because: 'EPIPE is transient',
     })
-    expect(classify(Object.assign(new Error('no'), { severity: 'high', code: 'low' }))).toMatchObject({
-      category: 'unknown',
-    })
+    for (const more of [{ severity: 'high', code: 'low' }, { sqlState: '4000' }, { sqlState: '40001x' }]) {
+      expect(classify(Object.assign(new Error('no'), more)).because).toBe('nothing is known of such an error')
+    }
   })
 })
 

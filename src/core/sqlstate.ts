@@ -42,7 +42,8 @@ const STALE_PLAN = 'cached plan must not change result type'
 export const fromSqlState = (code: string, text: string): Finding => {
   // 0A000, but the next connection plans anew: the table was altered behind a prepared statement.
   if (text === STALE_PLAN) return finding(`SQLSTATE ${code} (stale plan)`, 'transient')
-  const [what, category, kind] = CONDITIONS.get(code) ?? CLASSES.get(code.slice(0, 2)) ?? []
-  if (what === undefined || category === undefined) return finding(`SQLSTATE ${code}`, 'unknown')
+  const judged = CONDITIONS.get(code) ?? CLASSES.get(code.slice(0, 2))
+  if (!judged) return finding(`SQLSTATE ${code}`, 'unknown')
+  const [what, category, kind] = judged
   return finding(`SQLSTATE ${code} (${what})`, category, kind)
 }

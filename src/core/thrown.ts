@@ -34,7 +34,7 @@ const MAX_DEPTH = 8
 const MAX_ERRORS = 16
 const MAX_LINKS = 64
 
-export const readThrown = (value: unknown): Thrown => read(value, 1, new Set()) ?? plain(value)
+export const readThrown = (value: unknown): Thrown => read(value, 1, new Set())!
 
 const read = (value: unknown, depth: number, seen: Set<unknown>): Thrown | undefined => {
   if (!isObject(value)) return plain(value)
@@ -68,7 +68,7 @@ const read = (value: unknown, depth: number, seen: Set<unknown>): Thrown | undef
 
 const plain = (value: unknown): Thrown => ({
   name: value === null ? 'null' : typeof value,
-  message: bounded(isObject(value) ? 'an object was thrown' : String(value) || 'an empty string was thrown'),
+  message: bounded(String(value) || 'an empty string was thrown'),
   codes: [],
   invalid: false,
   errors: [],
@@ -107,7 +107,7 @@ const NUMBER = /^\d{1,12}$/
 const pauseOf = (value: object): string | Millis | undefined => {
   const holders = [value, look(value, 'response'), look(value, '$response')]
   const headers = [...holders.map((holder) => look(holder, 'headers')), look(value, 'metadata')]
-  for (const each of headers.filter(isObject)) {
+  for (const each of headers) {
     const millis = IN_MILLIS.map((name) => headerOf(each, name)).find((text) => text && NUMBER.test(text))
     if (millis !== undefined) return Number(millis)
     const text = headerOf(each, 'retry-after') ?? headerOf(each, 'Retry-After')
@@ -116,7 +116,7 @@ const pauseOf = (value: object): string | Millis | undefined => {
   return undefined
 }
 
-const headerOf = (headers: object, name: string): string | undefined => {
+const headerOf = (headers: unknown, name: string): string | undefined => {
   const text = got(headers, name) ?? look(headers, name)
   const first = isObject(text) ? look(text, 0) : text
   return typeof first === 'string' || typeof first === 'number' ? word(String(first)) : undefined

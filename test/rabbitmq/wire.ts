@@ -10,6 +10,8 @@ export interface Wire {
   refuse(): void
   /** Keeps connections open and lets nothing through. */
   freeze(): void
+  /** Lets through what is asked, and nothing of what is answered. */
+  deafen(): void
   admit(): void
   close(): Promise<void>
 }
@@ -19,6 +21,7 @@ export const openWire = async (target: string): Promise<Wire> => {
   const sockets = new Set<Socket>()
   let refusing = false
   let frozen = false
+  let deaf = false
   const server = createServer((near) => {
     if (refusing) return void near.destroy()
     const far = connect(Number(to.port), to.hostname)
@@ -28,7 +31,7 @@ export const openWire = async (target: string): Promise<Wire> => {
     ] as const) {
       sockets.add(one)
       one.on('data', (bytes) => {
-        if (!frozen) other.write(bytes)
+        if (!frozen && !(deaf && one === far)) other.write(bytes)
       })
       one.on('error', () => other.destroy())
       one.on('close', () => {
@@ -54,8 +57,11 @@ export const openWire = async (target: string): Promise<Wire> => {
     freeze: () => {
       frozen = true
     },
+    deafen: () => {
+      deaf = true
+    },
     admit: () => {
-      refusing = frozen = false
+      refusing = frozen = deaf = false
     },
     close: async () => {
       cut()

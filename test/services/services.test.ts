@@ -103,6 +103,20 @@ describeWith('postgres', 'PostgreSQL', (url) => {
   })
 })
 
+describeWith('redis', 'Redis', (url) => {
+  it('keeps a value', async () => {
+    const { createClient } = await import('@redis/client')
+    const client = await createClient({ url }).connect()
+    const key = `services-test-${process.pid}-${Date.now()}`
+    try {
+      await client.set(key, 'here', { expiration: { type: 'EX', value: 60 } })
+      expect(await client.get(key)).toBe('here')
+    } finally {
+      client.destroy()
+    }
+  })
+})
+
 describe('a session', () => {
   it.each(servers)('reports $name as not had when its variable lies', async (server) => {
     const [port] = await freePorts(1)

@@ -2,11 +2,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { describe } from 'vitest'
 import { freePorts } from '../services/ports.ts'
 import { makePostgres, postgres, startPostgres } from '../services/postgres.ts'
-import { alive, end, identify, type Process } from '../services/processes.ts'
+import { alive, end, identify, type Process, run } from '../services/processes.ts'
 import { redis, startRedis } from '../services/redis.ts'
 import type { Started } from '../services/server.ts'
+import { describeWith } from '../services/urls.ts'
 
 /** A server that belongs to one test: it may be killed, and started again on the same port with the same files. */
 export interface OwnServer {
@@ -14,40 +16,34 @@ export interface OwnServer {
   start(): Promise<void>
   /** By SIGKILL: nothing is said and nothing is saved. */
   kill(): Promise<void>
-  /** Keeps its connections and answers nobody. */
-  freeze(): void
-  thaw(): void
   close(): Promise<void>
 }
 
-/** undefined where the program is not on this machine: then tests have to do with the server that they are told of. */
-export const ownRedis = async (
-  settings: Readonly<Record<string, string>> = {},
-): Promise<OwnServer | undefined> => {
-  const program = await redis.find()
-  return (
-    program &&
-    ownServer('redis', (dir, port, started) => startRedis(program.home, dir, port, started, settings))
-  )
+const programs = { redis: await redis.find(), postgres: await postgres.find() }
+
+/** Tests that need a server of their own. Without its program they are skipped, and their title says why. */
+export const describeOwn = (service: keyof typeof programs, title: string, body: () => void): void => {
+  if (programs[service]) describeWith(service, title, body)
+  else describe.skip(`${title} (skipped: the program of ${service} is not on this machine)`, body)
 }
 
-export const ownPostgres = async (): Promise<OwnServer | undefined> => {
-  const program = await postgres.find()
-  if (!program) return undefined
+export const ownRedis = (settings: Readonly<Record<string, string>> = {}): Promise<OwnServer> =>
+  ownServer('redis', (dir, port, started) => startRedis(programs.redis!.home, dir, port, started, settings))
+
+export const ownPostgres = (): Promise<OwnServer> => {
+  const { home } = programs.postgres!
   let made = false
   return ownServer('postgres', async (dir, port, started) => {
-    if (!made) await makePostgres(program.home, dir)
+    if (!made) await makePostgres(home, dir)
     made = true
-    // its children notice the death of their parent a moment later, and hold its memory until then
-    for (let tries = 0; ; tries++) {
-      try {
-        return await startPostgres(program.home, dir, port, started)
-      } catch (error) {
-        if (tries === 20) throw error
-        await sleep(250)
-      }
-    }
+    return startPostgres(home, dir, port, started)
   })
+}
+
+/** PostgreSQL has a process for each connection, which would go on for a moment without its parent. */
+const childrenOf = async (pid: number): Promise<readonly Process[]> => {
+  const pids = await run('pgrep', ['-P', String(pid)]).catch(() => '') // it ends with 1 where there are none
+  return pids.split('\n').flatMap((line) => identify(Number(line)) ?? [])
 }
 
 const ownServer = async (
@@ -61,21 +57,17 @@ const ownServer = async (
     boot(dir, port, (pid, ask) => {
       server = identify(pid, ask)
     })
-  const signal = (what: NodeJS.Signals): void => {
-    if (server && alive(server)) process.kill(server.pid, what)
-  }
   const url = await start()
   return {
     url,
     start: async () => void (await start()),
     kill: async () => {
-      signal('SIGKILL')
-      while (server && alive(server)) await sleep(5)
+      if (!server) return
+      const all = [server, ...(await childrenOf(server.pid))]
+      for (const each of all) if (alive(each)) process.kill(each.pid, 'SIGKILL')
+      while (all.some(alive)) await sleep(5)
     },
-    freeze: () => signal('SIGSTOP'),
-    thaw: () => signal('SIGCONT'),
     close: async () => {
-      signal('SIGCONT')
       if (server) await end(server)
       rmSync(dir, { recursive: true, force: true, maxRetries: 5 })
     },

@@ -4,7 +4,6 @@ import { open } from '../../src/adapters/postgres/index.ts'
 import { systemDice } from '../../src/adapters/system/dice.ts'
 import type { Fact } from '../../src/contracts/journal.ts'
 import type { Store } from '../../src/contracts/store.ts'
-import type { Clock } from '../../src/contracts/tools.ts'
 import { type TurnedClock, turnedClock } from './clock.ts'
 
 type Rows = readonly Readonly<Record<string, unknown>>[]
@@ -14,7 +13,8 @@ export interface Desk {
   readonly clock: TurnedClock
   readonly facts: Fact[]
   readonly schema: string
-  open(more?: Readonly<Record<string, string>>, clock?: Clock): Promise<Store>
+  /** At another address where a test has a wire in between. */
+  open(more?: Readonly<Record<string, string>>, by?: string): Promise<Store>
   /** Past the adapter. */
   ask(text: string): Promise<Rows>
   name(prefix: string): string
@@ -41,10 +41,10 @@ export const deskAt = async (url: string): Promise<Desk> => {
     facts,
     schema,
     ask,
-    open: async (more = {}, by = clock) => {
-      const at = new URL(url)
+    open: async (more = {}, by = url) => {
+      const at = new URL(by)
       for (const [name, value] of Object.entries({ schema, ...more })) at.searchParams.set(name, value)
-      const tools = { clock: by, dice: systemDice(), journal: (fact: Fact) => void facts.push(fact) }
+      const tools = { clock, dice: systemDice(), journal: (fact: Fact) => void facts.push(fact) }
       const { store } = await open(at.href, tools)
       opened.push(store)
       return store

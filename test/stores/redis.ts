@@ -10,7 +10,8 @@ import { type TurnedClock, turnedClock } from './clock.ts'
 export interface Desk {
   readonly clock: TurnedClock
   readonly facts: Fact[]
-  open(more?: Readonly<Record<string, string>>): Promise<Store>
+  /** At another address where a test has a wire in between. */
+  open(more?: Readonly<Record<string, string>>, by?: string): Promise<Store>
   name(prefix: string): string
   close(): Promise<void>
 }
@@ -25,8 +26,8 @@ export const deskAt = async (url: string): Promise<Desk> => {
   return {
     clock,
     facts,
-    open: async (more = {}) => {
-      const at = new URL(url)
+    open: async (more = {}, by = url) => {
+      const at = new URL(by)
       for (const [name, value] of Object.entries({ prefix, ...more })) at.searchParams.set(name, value)
       const { store } = await open(at.href, tools)
       opened.push(store)

@@ -9,7 +9,10 @@ const PAGES = 64
 const ABANDONED: Millis = 7 * 24 * 3_600_000
 /** The board is small: to look through all of it after so many posts costs nothing. */
 const POSTS = 100
-/** An entry that is over is kept a while: a process whose clock is late must not miss it. */
+/**
+ * What is over is kept a while. With a row its token is forgotten, and counts from 1 again: whoever still holds an old one
+ * must not be taken for the new holder. And a process whose clock is late must not miss an entry of the board.
+ */
 const KEEPS: Millis = 3_600_000
 
 export interface Forgetting {
@@ -49,7 +52,7 @@ export const forgettingIn = (
 
   const look = async (): Promise<void> => {
     const now = Math.floor(clock.now())
-    const values = [`(${page},0)`, `(${page + pages},0)`, now, now - ABANDONED]
+    const values = [`(${page},0)`, `(${page + pages},0)`, now - KEEPS, now - ABANDONED]
     const result = await pool.ask({ name: `reprieve ${schema} forget`, text: forget, values })
     page += pages
     if (page >= Number(result.rows[0]?.pages)) page = 0

@@ -3,6 +3,12 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { describeWith } from '../../../test/services/urls.ts'
 import { acts, doBoth } from '../../../test/stores/model.ts'
 import { type Desk, deskAt } from '../../../test/stores/postgres.ts'
+import type { Claim, Held, LedgerKey } from '../../core/ledger.ts'
+import { systemDice } from '../system/dice.ts'
+import { loadDriver } from './client.ts'
+import { forgettingIn } from './forgetting.ts'
+import { openPool } from './pool.ts'
+import { readUrl } from './settings.ts'
 
 describeWith('postgres', 'the ledger in PostgreSQL', (url) => {
   let desk: Desk
@@ -57,8 +63,10 @@ describeWith('postgres', 'the ledger in PostgreSQL', (url) => {
       return (claimed as Extract<Claim, { is: 'fresh' }>).held
     }
     for (const id of ['over', 'over too']) await ledger.finish([{ held: await claim(id, 100), as: 'done' }])
-    await ledger.finish([{ held: await claim('kept', 60_000), as: 'done' }])
+    await ledger.finish([{ held: await claim('kept', 20_000_000), as: 'done' }])
     await claim('claimed', 100)
+    desk.clock.wait(3_600_000)
+    await ledger.finish([{ held: await claim('over a moment ago', 100), as: 'done' }])
     desk.clock.wait(5000)
     const settings = readUrl(`${url}?schema=${desk.schema}`)
     const tools = { clock: desk.clock, dice: systemDice(), journal: () => {} }
@@ -72,7 +80,7 @@ describeWith('postgres', 'the ledger in PostgreSQL', (url) => {
     const rows = await desk.ask(
       `SELECT id FROM ${desk.schema}.ledger WHERE service = '${service}' ORDER BY id`,
     )
-    expect(rows.map(({ id }) => id)).toEqual(['claimed', 'kept'])
+    expect(rows.map(({ id }) => id)).toEqual(['claimed', 'kept', 'over a moment ago'])
   })
 
   it('clears away by itself while it is used', async () => {
@@ -82,7 +90,7 @@ describeWith('postgres', 'the ledger in PostgreSQL', (url) => {
       const keys = Array.from({ length: 500 }, (_, n) => ({ ...keyOf(service, `${round}-${n}`), ttl: 100 }))
       const claims = await ledger.claim(keys, desk.clock.now() + 1000)
       await ledger.finish(claims.map((claim) => ({ held: (claim as { held: Held }).held, as: 'done' })))
-      desk.clock.wait(5000)
+      desk.clock.wait(4_000_000)
     }
     await close()
     const [row] = await desk.ask(

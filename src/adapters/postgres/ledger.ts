@@ -11,21 +11,26 @@ import {
 import type { Instant } from '../../core/time.ts'
 import { instant, type Name, nameOf, textOf } from './keys.ts'
 import type { Ask, Pool } from './pool.ts'
-import { type Kept, type RowStatements, rowStatements } from './rows.ts'
+import { type HeldRow, type Kept, type RowStatements, rowStatements } from './rows.ts'
 import { isCollision, stateOf, UNIQUE_VIOLATION } from './trouble.ts'
+import { createUnanswered } from './unanswered.ts'
 
 /** `wrote` is told how many rows were claimed, for whoever clears away. */
 export const ledgerOf = (
   pool: Pool,
   schema: string,
-  { clock }: Tools,
+  { clock, dice }: Tools,
   wrote: (rows: number) => void,
 ): Ledger => {
   const statements = rowStatements(schema)
+  const unanswered = createUnanswered(dice)
   return {
     claim: async (keys, until) => {
       if (keys.length === 0) return []
-      const claims = await claimAll(pool, statements, keys, clock.now(), instant(until))
+      const claims = await unanswered.claim((holder) => {
+        const asking = { now: clock.now(), until: instant(until), holder, unanswered: unanswered.holders }
+        return claimAll(pool, statements, keys, asking)
+      })
       wrote(keys.length)
       return claims
     },
@@ -58,9 +63,9 @@ const claimAll = async (
   pool: Pool,
   statements: RowStatements,
   keys: readonly LedgerKey[],
-  now: Instant,
-  until: Instant,
+  asking: Asking,
 ): Promise<readonly Claim[]> => {
+  const { holder } = asking
   const groups = Map.groupBy(
     keys.map((key, at) => ({ key, at })),
     ({ key }) => textOf(nameOf(key)),
@@ -69,23 +74,32 @@ const claimAll = async (
     [...groups.values()].map(([first]) => nameOf(first!.key)),
     (name) => name,
   )
-  const fresh = names.map((name) => decided(name, groups, undefined, now, until))
+  const fresh = names.map((name) => decided(name, groups, undefined, asking))
   const answers = (decisions: readonly Decision[]): readonly Claim[] => {
     const claims = new Map(decisions.flatMap(({ claims }) => claims))
     return keys.map((_, at) => claims.get(at)!)
   }
   try {
-    const { rowCount } = await pool.ask(statements.insertAllOrNone(fresh.map(keptOf)))
+    const { rowCount } = await pool.ask(statements.insertAllOrNone(fresh.map(keptOf), holder))
     if (rowCount === names.length) return answers(fresh)
   } catch (error) {
     if (stateOf(error) !== UNIQUE_VIOLATION) throw error // between its look and its write somebody else was there
   }
   return again(() =>
     pool.transaction(async (ask) => {
-      const decide = (name: Name, row: LedgerRow | undefined) => decided(name, groups, row, now, until)
-      return answers(await claimKnown(ask, statements, names, decide))
+      const decide = (name: Name, row: HeldRow | undefined) => decided(name, groups, row, asking)
+      return answers(await claimKnown(ask, statements, names, holder, decide))
     }),
   )
+}
+
+interface Asking {
+  readonly now: Instant
+  readonly until: Instant
+  /** The name of this claim. */
+  readonly holder: string
+  /** The names of claims of ours that got no answer. */
+  readonly unanswered: ReadonlySet<string>
 }
 
 /** By the text of the row's name. */
@@ -103,18 +117,30 @@ interface Decision {
 const decided = (
   name: Name,
   groups: Groups,
-  row: LedgerRow | undefined,
-  now: Instant,
-  until: Instant,
+  row: HeldRow | undefined,
+  { now, until, unanswered }: Asking,
 ): Decision => {
-  let current = row
+  let current: LedgerRow | undefined = row
   let changed: LedgerRow | undefined
   const claims = groups.get(textOf(name))!.map(({ key, at }) => {
-    const decision = claimRow(current, key, now, until)
+    const own = row && row === current && unanswered.has(row.holder)
+    const decision = (own && gotAfterAll(row, key, until)) || claimRow(current, key, now, until)
     if (decision.row) current = changed = decision.row
     return [at, decision.claim] as const
   })
   return { name, claims, row: changed }
+}
+
+/** What was claimed before, and never answered. */
+const gotAfterAll = (
+  row: LedgerRow,
+  key: LedgerKey,
+  until: Instant,
+): ReturnType<typeof claimRow> | undefined => {
+  const { hash, generation, attempt, token, crashes } = row
+  const same = hash === key.hash && generation === key.generation && attempt === key.attempt
+  if (row.state !== 'claimed' || !same) return undefined
+  return { claim: { is: 'fresh', held: { key, token }, crashes }, row: { ...row, until } }
 }
 
 const keptOf = ({ name, row }: Decision): Kept => ({ name, row: row! })
@@ -128,12 +154,13 @@ const claimKnown = async (
   ask: Ask,
   statements: RowStatements,
   names: readonly Name[],
-  decide: (name: Name, row: LedgerRow | undefined) => Decision,
+  holder: string,
+  decide: (name: Name, row: HeldRow | undefined) => Decision,
 ): Promise<readonly Decision[]> => {
   const decisions: Decision[] = []
   for (let open = names; open.length > 0; ) {
     const fresh = new Map(open.map((name) => [textOf(name), decide(name, undefined)]))
-    const inserted = await ask(statements.insertNew([...fresh.values()].map(keptOf)))
+    const inserted = await ask(statements.insertNew([...fresh.values()].map(keptOf), holder))
     for (const row of inserted.rows) decisions.push(take(fresh, row as unknown as Name))
     if (fresh.size === 0) break
     const locked = await ask(statements.lock([...fresh.values()].map(({ name }) => name)))
@@ -143,7 +170,7 @@ const claimKnown = async (
     })
     decisions.push(...known)
     const changed = known.filter(({ row }) => row)
-    if (changed.length > 0) await ask(statements.update(changed.map(keptOf)))
+    if (changed.length > 0) await ask(statements.update(changed.map(keptOf), holder))
     open = [...fresh.values()].map(({ name }) => name)
   }
   return decisions

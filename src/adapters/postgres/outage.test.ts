@@ -1,21 +1,18 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describeWith } from '../../../test/services/urls.ts'
-import { type OwnServer, ownPostgres } from '../../../test/stores/own-server.ts'
+import { openWire } from '../../../test/rabbitmq/wire.ts'
+import { describeOwn, type OwnServer, ownPostgres } from '../../../test/stores/own-server.ts'
 import { type Desk, deskAt } from '../../../test/stores/postgres.ts'
 import type { Claim, Held, LedgerKey } from '../../core/ledger.ts'
 
-describeWith('postgres', 'PostgreSQL killed and started again', () => {
+describeOwn('postgres', 'PostgreSQL killed and started again', () => {
   let server: OwnServer
   let desk: Desk
   beforeAll(async () => {
-    const own = await ownPostgres()
-    if (!own) throw new Error('the server is not on this machine')
-    server = own
+    server = await ownPostgres()
     desk = await deskAt(server.url)
   })
   afterAll(async () => {
-    await desk?.close()
-    await server?.close()
+    await desk?.close().finally(() => server.close())
   })
 
   const keyOf = (id: string): LedgerKey => ({
@@ -26,6 +23,7 @@ describeWith('postgres', 'PostgreSQL killed and started again', () => {
     generation: 0,
     ttl: 60_000,
   })
+  const pairOf = (n: number) => [keyOf(`mid-${n}-a`), keyOf(`mid-${n}-b`)]
   const later = () => desk.clock.now() + 30_000
   const heldBy = (claim: Claim | undefined): Held => {
     expect(claim?.is).toBe('fresh')
@@ -57,13 +55,18 @@ describeWith('postgres', 'PostgreSQL killed and started again', () => {
   it('killed in the midst of many claims, keeps each answer that it gave', async () => {
     const { ledger } = await desk.open({ timeout: '2000' })
     const told = new Map<string, Held>()
-    const claiming = Array.from({ length: 300 }, async (_, n) => {
-      const claims = await ledger.claim([keyOf(`mid-${n}-a`), keyOf(`mid-${n}-b`)], later())
-      for (const claim of claims) told.set(heldBy(claim).key.id, heldBy(claim))
-      if (told.size === 100) await server.kill()
-    })
-    const ended = await Promise.allSettled(claiming)
-    expect(ended.some(({ status }) => status === 'rejected')).toBe(true)
+    let asked = 0
+    const worker = async (): Promise<void> => {
+      while (asked < 1000) {
+        const n = asked++
+        const claims = await ledger.claim(pairOf(n), later())
+        for (const claim of claims) told.set(heldBy(claim).key.id, heldBy(claim))
+        if (told.size === 100) void server.kill()
+      }
+    }
+    const ended = await Promise.allSettled(Array.from({ length: 20 }, worker))
+    expect(ended.every(({ status }) => status === 'rejected')).toBe(true)
+    await server.kill()
     await server.start()
     const held = [...told.values()]
     const claims = await ledger.claim(
@@ -75,23 +78,44 @@ describeWith('postgres', 'PostgreSQL killed and started again', () => {
       held.map(() => true),
     )
     // both keys of a claim that was not answered are there, or neither is
-    for (let n = 0; n < 300; n++) {
-      const pair = await ledger.claim([keyOf(`mid-${n}-a`), keyOf(`mid-${n}-b`)], later())
+    for (let n = 0; n < asked; n++) {
+      const pair = await ledger.claim(pairOf(n), later())
       expect(new Set(pair.map(({ is }) => is)).size).toBe(1)
     }
   })
 
-  it('that stands still is waited for no longer than the timeout, and used again when it goes on', async () => {
-    const { ledger } = await desk.open({ timeout: '300' })
+  it('that answers no more is waited for no longer than the timeout, and found again when it does', async () => {
+    const wire = await openWire(server.url)
+    const { ledger } = await desk.open({ timeout: '300' }, wire.url)
     const [claim] = await ledger.claim([keyOf('still')], later())
-    server.freeze()
+    wire.freeze()
     const began = performance.now()
     await expect(ledger.claim([keyOf('more')], later())).rejects.toThrow(/no answer within 300 ms/)
     expect(performance.now() - began).toBeLessThan(3000)
-    server.thaw()
-    await expect
-      .poll(() => ledger.finish([{ held: heldBy(claim), as: 'done' }]).catch(() => 'down'))
-      .toEqual([true])
+    wire.admit()
+    expect(await ledger.finish([{ held: heldBy(claim), as: 'done' }])).toEqual([true])
+    await wire.close()
+  })
+
+  it('that answers too late has made the claim for whoever asked, and for nobody else', async () => {
+    const wire = await openWire(server.url)
+    const { ledger } = await desk.open({ timeout: '300' }, wire.url)
+    const other = await desk.open()
+    const [held] = await ledger.claim([keyOf('known')], later())
+    await ledger.finish([{ held: heldBy(held), as: 'free' }])
+    const keys = [keyOf('known'), keyOf('new')]
+    wire.deafen()
+    await expect(ledger.claim(keys.slice(1), later())).rejects.toMatchObject({ code: 'unavailable' })
+    wire.admit()
+    expect((await other.ledger.claim(keys, later())).map(({ is }) => is)).toEqual(['fresh', 'busy'])
+    const again = await ledger.claim([...keys, keyOf('new')], later())
+    expect(again).toMatchObject([
+      { is: 'busy' },
+      { is: 'fresh', crashes: 0, held: { token: 1 } },
+      { is: 'busy' },
+    ])
+    expect(await ledger.finish([{ held: heldBy(again[1]), as: 'done' }])).toEqual([true])
+    await wire.close()
   })
 
   it('with a wrong password says so, and never the password', async () => {

@@ -9,17 +9,22 @@ export interface Kept {
   readonly row: LedgerRow
 }
 
+/** A row as it was found, with the name of the claim that wrote it last. */
+export interface HeldRow extends LedgerRow {
+  readonly holder: string
+}
+
 /** The statements on the ledger's rows: each for any number of them, as arrays, in the order they are given. */
 export interface RowStatements {
-  insertAllOrNone(rows: readonly Kept[]): Statement
+  insertAllOrNone(rows: readonly Kept[], holder: string): Statement
   /** Answers with the names of those that were new. */
-  insertNew(rows: readonly Kept[]): Statement
+  insertNew(rows: readonly Kept[], holder: string): Statement
   lock(names: readonly Name[]): Statement
-  update(rows: readonly Kept[]): Statement
+  update(rows: readonly Kept[], holder: string): Statement
   renew(held: readonly Held[], until: Instant): Statement
   /** Answers with name and token of those whose token was the current one. */
   finish(rows: readonly Kept[]): Statement
-  read(row: Result['rows'][number]): LedgerRow
+  read(row: Result['rows'][number]): HeldRow
 }
 
 const STATES = ['claimed', 'free', 'done', 'dead'] as const
@@ -35,7 +40,7 @@ const OURS = `${SAME} AND l.token = g.token AND l.state = 0`
 
 export const rowStatements = (schema: string): RowStatements => {
   const ledger = `${schema}.ledger`
-  const insert = `INSERT INTO ${ledger} (${COLUMNS}) SELECT ${COLUMNS} FROM ${GIVEN}`
+  const insert = `INSERT INTO ${ledger} (${COLUMNS}, holder) SELECT ${COLUMNS}, $10 FROM ${GIVEN}`
   /** Locks before it writes, in the order of the names. */
   const locked = (given: string) =>
     `mine AS MATERIALIZED (
@@ -47,7 +52,8 @@ export const rowStatements = (schema: string): RowStatements => {
     insertNew: `${insert} ORDER BY place ON CONFLICT DO NOTHING RETURNING service, id`,
     lock: `SELECT l.* FROM ${NAMES} JOIN ${ledger} AS l ON ${SAME} ORDER BY l.service, l.id FOR UPDATE OF l`,
     update: `UPDATE ${ledger} AS l SET hash = g.hash, state = g.state, generation = g.generation,
-        attempt = g.attempt, crashes = g.crashes, token = g.token, until = g.until
+        attempt = g.attempt, crashes = g.crashes, token = g.token, until = g.until,
+        holder = $10
       FROM ${GIVEN} WHERE ${SAME}`,
     renew: `WITH ${locked(HELD)} UPDATE ${ledger} AS l SET until = $4
       FROM ${HELD} WHERE (SELECT count(*) FROM mine) > 0 AND ${OURS}`,
@@ -62,10 +68,10 @@ export const rowStatements = (schema: string): RowStatements => {
     values,
   })
   return {
-    insertAllOrNone: (rows) => named('insertAllOrNone', columnsOf(rows)),
-    insertNew: (rows) => named('insertNew', columnsOf(rows)),
+    insertAllOrNone: (rows, holder) => named('insertAllOrNone', [...columnsOf(rows), holder]),
+    insertNew: (rows, holder) => named('insertNew', [...columnsOf(rows), holder]),
     lock: (names) => named('lock', [names.map(({ service }) => service), names.map(({ id }) => id)]),
-    update: (rows) => named('update', columnsOf(rows)),
+    update: (rows, holder) => named('update', [...columnsOf(rows), holder]),
     renew: (held, until) => {
       const names = held.map(({ key }) => nameOf(key))
       return named('renew', [
@@ -77,6 +83,7 @@ export const rowStatements = (schema: string): RowStatements => {
     },
     finish: (rows) => named('finish', columnsOf(rows)),
     read: (row) => ({
+      holder: row.holder as string,
       hash: row.hash as string,
       state: STATES[row.state as number]!,
       generation: row.generation as number,

@@ -1,5 +1,5 @@
 import { ReprieveError } from '../../core/error.ts'
-import type { Pool } from './pool.ts'
+import type { Ask, Pool } from './pool.ts'
 import { stateOf, unavailable } from './trouble.ts'
 
 const VERSION = 1
@@ -27,6 +27,7 @@ CREATE TABLE ${schema}.ledger (
   crashes integer NOT NULL,
   token bigint NOT NULL,
   until bigint NOT NULL,
+  holder text NOT NULL,
   PRIMARY KEY (service, id)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05);
 
@@ -56,31 +57,27 @@ export const makeReady = async (pool: Pool, schema: string): Promise<void> => {
       'use PostgreSQL 14 or newer',
     )
   }
-  const there = await versionOf(pool, schema)
-  if (there === undefined) await create(pool, schema)
-  else check(pool.place, schema, there)
+  if (!(await isThere(pool.ask, schema))) await create(pool, schema)
+  const { rows: found } = await pool.ask({ text: `SELECT value FROM ${schema}.meta WHERE name = 'schema'` })
+  check(pool.place, schema, Number(found[0]?.value))
 }
 
 const SERVER = `
 SELECT current_setting('server_encoding') AS encoding, current_setting('server_version_num')::integer AS version`
 
-const versionOf = async (pool: Pick<Pool, 'ask'>, schema: string): Promise<number | undefined> => {
-  const { rows } = await pool.ask({
-    text: 'SELECT to_regclass($1) IS NOT NULL AS there',
-    values: [`${schema}.meta`],
-  })
-  if (!rows[0]?.there) return undefined
-  const found = await pool.ask({ text: `SELECT value FROM ${schema}.meta WHERE name = 'schema'` })
-  return Number(found.rows[0]?.value)
-}
+/** Read from the catalogue as rows: what the server remembers of names may be older than the lock that we waited for. */
+const THERE = `
+SELECT 1 FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+WHERE n.nspname = $1 AND c.relname = 'meta'`
+
+const isThere = async (ask: Ask, schema: string): Promise<boolean> =>
+  (await ask({ text: THERE, values: [schema] })).rows.length > 0
 
 const create = async (pool: Pool, schema: string): Promise<void> => {
   try {
     await pool.transaction(async (ask) => {
       await ask({ text: `SELECT pg_advisory_xact_lock(${LOCK})` })
-      const there = await versionOf({ ask }, schema)
-      if (there === undefined) await ask({ text: tables(schema) })
-      else check(pool.place, schema, there)
+      if (!(await isThere(ask, schema))) await ask({ text: tables(schema) })
     })
   } catch (error) {
     if (stateOf(error) !== '42501') throw error

@@ -4,12 +4,14 @@ import { type Claim, finishRow, type Held, type LedgerKey, type LedgerRow } from
 import type { Instant } from '../../core/time.ts'
 import type { Link } from './link.ts'
 import { CLAIM, FINISH, RENEW } from './scripts.ts'
+import { createUnanswered } from './unanswered.ts'
 
 /**
  * All keys of one service have one place in a cluster (the part in braces decides), so that a batch is one script and
  * one step; services are spread. A batch is of one service, as the runtime asks; one of several takes a step for each.
  */
-export const ledgerOf = (link: Link, prefix: string, { clock }: Tools): Ledger => {
+export const ledgerOf = (link: Link, prefix: string, { clock, dice }: Tools): Ledger => {
+  const unanswered = createUnanswered(dice)
   const rowOf = ({ service, id }: LedgerKey): string => `${prefix}:ledger:{${service}}:${id}`
 
   return {
@@ -17,11 +19,19 @@ export const ledgerOf = (link: Link, prefix: string, { clock }: Tools): Ledger =
       byService(
         keys,
         ({ service }) => service,
-        async (some) => {
-          const words = some.flatMap(({ hash, generation, attempt }) => [hash, `${generation}`, `${attempt}`])
-          const answers = await link.run(CLAIM, some.map(rowOf), [now(clock.now()), instant(until), ...words])
-          return (answers as readonly string[]).map((answer, i) => read(answer, some[i]!))
-        },
+        (some) =>
+          unanswered.claim(async (holder) => {
+            const lost = [...unanswered.holders]
+            const words = some.flatMap(({ hash, generation, attempt }) => [
+              hash,
+              `${generation}`,
+              `${attempt}`,
+            ])
+            const when = [now(clock.now()), instant(until)]
+            const all = [...when, holder, `${lost.length}`, ...lost, ...words]
+            const answers = await link.run(CLAIM, some.map(rowOf), all)
+            return (answers as readonly string[]).map((answer, i) => read(answer, some[i]!))
+          }),
       ),
     renew: async (held, until) => {
       await byService(

@@ -12,12 +12,13 @@ export const within = async <T>(
   late: () => Error,
 ): Promise<T> => {
   const done = new AbortController()
+  // the work's end wakes it too: then nobody listens any more
   const alarm = clock.sleep(ms, done.signal).then(() => {
-    throw late()
+    if (!done.signal.aborted) throw late()
   })
   alarm.catch(() => {})
   try {
-    return await Promise.race([work, alarm])
+    return (await Promise.race([work, alarm])) as T
   } finally {
     done.abort(OVER)
   }

@@ -3,7 +3,7 @@ import { scriptOf } from './link.ts'
 /**
  * A row is one string, its parts set apart by spaces, the hash last for it may hold any character:
  *
- *   state generation attempt token until crashes hash
+ *   state generation attempt token until crashes holder hash
  *
  * What a claim and its end do to it is decided by `claimRow` and `finishRow` in core/ledger.ts. A script must decide
  * where the row is, so here they are once more; a test puts the same questions to both.
@@ -14,29 +14,36 @@ import { scriptOf } from './link.ts'
 const ROW = `
 local function read(text)
   if not text then return nil end
-  local state, generation, attempt, token, untl, crashes, hash =
-    string.match(text, '^(%a+) (%-?%d+) (%-?%d+) (%d+) (%-?%d+) (%d+) (.*)$')
+  local state, generation, attempt, token, untl, crashes, holder, hash =
+    string.match(text, '^(%a+) (%-?%d+) (%-?%d+) (%d+) (%-?%d+) (%d+) (%S+) (.*)$')
   return {
     state = state, generation = tonumber(generation), attempt = tonumber(attempt),
-    token = tonumber(token), untl = tonumber(untl), crashes = tonumber(crashes), hash = hash,
+    token = tonumber(token), untl = tonumber(untl), crashes = tonumber(crashes), holder = holder, hash = hash,
   }
 end
 local function whole(number) return string.format('%.0f', number) end
 local function keep(key, row, now, longer)
   local text = table.concat({
     row.state, whole(row.generation), whole(row.attempt), whole(row.token), whole(row.untl), whole(row.crashes),
-    row.hash,
+    row.holder, row.hash,
   }, ' ')
   redis.call('SET', key, text, 'PX', whole(math.max(row.untl - now, 0) + longer))
 end
--- a claim that nobody came back for tells of crashes for a week; what has ended is needed no longer
+-- a claim that nobody came back for tells of crashes for a week
 local ABANDONED = 604800000
-local ENDED = 60000
+-- with a row its token is forgotten, and counts from 1 again: who still holds an old one must not be taken for the new
+local ENDED = 3600000
 `
 
-/** KEYS: rows. ARGV: now, until, then hash, generation and attempt for each key. Answers `fresh token crashes`, `busy until`, `done`, `stale` or `conflict`. */
+/**
+ * KEYS: rows. ARGV: now, until, holder, how many claims of ours got no answer, their holders, then hash, generation and
+ * attempt for each key. Answers `fresh token crashes`, `busy until`, `done`, `stale` or `conflict`.
+ */
 export const CLAIM = scriptOf(`${ROW}
-local now, untl = tonumber(ARGV[1]), tonumber(ARGV[2])
+local now, untl, holder = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
+local count = tonumber(ARGV[4])
+local unanswered = {}
+for i = 1, count do unanswered[ARGV[4 + i]] = true end
 
 local function claim(key, hash, generation, attempt)
   local row = read(redis.call('GET', key))
@@ -44,7 +51,7 @@ local function claim(key, hash, generation, attempt)
     local token = (row and row.token or 0) + 1
     keep(key, {
       state = 'claimed', generation = generation, attempt = attempt, token = token, untl = untl,
-      crashes = crashes, hash = hash,
+      crashes = crashes, holder = holder, hash = hash,
     }, now, ABANDONED)
     return 'fresh ' .. whole(token) .. ' ' .. whole(crashes)
   end
@@ -59,13 +66,18 @@ local function claim(key, hash, generation, attempt)
   end
   if row.attempt > attempt then return 'stale' end
   if row.attempt < attempt then return fresh(0) end
+  if unanswered[row.holder] then
+    row.untl, row.holder = untl, holder
+    keep(key, row, now, ABANDONED)
+    return 'fresh ' .. whole(row.token) .. ' ' .. whole(row.crashes)
+  end
   if row.untl > now then return 'busy ' .. whole(row.untl) end
   return fresh(row.crashes + 1)
 end
 
 local answers = {}
 for i, key in ipairs(KEYS) do
-  local at = i * 3
+  local at = i * 3 + count + 2
   answers[i] = claim(key, ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]))
 end
 return answers

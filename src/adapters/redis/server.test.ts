@@ -1,15 +1,13 @@
 import { afterEach, expect, it } from 'vitest'
-import { describeWith } from '../../../test/services/urls.ts'
-import { type OwnServer, ownRedis } from '../../../test/stores/own-server.ts'
+import { describeOwn, type OwnServer, ownRedis } from '../../../test/stores/own-server.ts'
 import { type Desk, deskAt } from '../../../test/stores/redis.ts'
 
-describeWith('redis', 'a Redis server', () => {
+describeOwn('redis', 'a Redis server', () => {
   let server: OwnServer | undefined
   afterEach(() => server?.close())
 
   const at = async (settings: Readonly<Record<string, string>>): Promise<Desk> => {
     server = await ownRedis(settings)
-    if (!server) throw new Error('there is no redis-server on this machine')
     return deskAt(server.url)
   }
   const notices = ({ facts }: Desk) => facts.flatMap((fact) => (fact.is === 'notice' ? [fact.text] : []))
