@@ -33,6 +33,7 @@ describe('docs/conformance.md', () => {
       'A5',
       'A6',
       'A7',
+      'A10',
       'A11',
       'A12',
       'A13',
