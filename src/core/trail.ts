@@ -93,12 +93,12 @@ const cut = (text: string, most: number): string => {
   for (let bytes = wireBytes(kept); bytes > room; bytes = wireBytes(kept)) {
     kept = kept.slice(0, Math.floor((kept.length * room) / bytes))
   }
-  return `${isHighSurrogate(kept.at(-1)) ? kept.slice(0, -1) : kept}…`
+  return `${kept.replace(HALF_CHARACTER, '')}…`
 }
 
 const wireBytes = (text: string): number => Buffer.byteLength(JSON.stringify(text)) - 2
 
-const isHighSurrogate = (character = ''): boolean => /[\ud800-\udbff]/.test(character)
+const HALF_CHARACTER = /[\ud800-\udbff]$/
 
 export const encodeTrail = (trail: Trail): string => JSON.stringify(trail)
 
