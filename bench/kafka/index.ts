@@ -34,7 +34,7 @@ export const open: OpenBench = async () => {
   const raw = { name: 'raw', broker: broker.url, cloudEvents: true }
   const dataOnly = { name: 'raw, no CloudEvents', broker: broker.url, cloudEvents: false }
   return {
-    events: 60_000,
+    events: 100_000,
     window: WINDOW,
     env: broker.env,
     versions: { '@platformatic/kafka': await versionOf('@platformatic/kafka'), kafka: broker.version },

@@ -33,7 +33,7 @@ export const open: OpenBench = async () => {
   const raw = { name: 'raw', url: broker.url, cloudEvents: true }
   const dataOnly = { name: 'raw, no CloudEvents', url: broker.url, cloudEvents: false }
   return {
-    events: 40_000,
+    events: 100_000,
     window: WINDOW,
     env: broker.env,
     versions: { amqplib: await versionOf('amqplib'), rabbitmq: broker.version },

@@ -7,7 +7,7 @@ import type { Link } from './link.ts'
 import type { Outlet } from './outlet.ts'
 import { backoff, parting } from './patience.ts'
 import { type From, readMessage } from './read.ts'
-import { beginSession, type Session } from './session.ts'
+import { beginSession, type Handed, type Session } from './session.ts'
 import { type Desk, settleOn } from './settle.ts'
 import { type Declare, declareOn, waitingIn } from './topology.ts'
 
@@ -87,8 +87,11 @@ export const openInlet = async (
     const early: Delivery[] = []
     if (session.ended()) return deliveries
     for (const message of session.waiting.splice(0, max)) {
-      const delivery = readMessage(message, from, now)
-      session.out.set(delivery, message.fields.deliveryTag)
+      const delivery: Handed = {
+        ...readMessage(message, from, now),
+        session,
+        tag: message.fields.deliveryTag,
+      }
       if (delivery.parcel.due > now) early.push(delivery)
       else deliveries.push(delivery)
     }

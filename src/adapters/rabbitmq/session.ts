@@ -6,15 +6,25 @@ import { unavailable } from './link.ts'
 import { openWithin, PATIENCE, parting, within } from './patience.ts'
 import { freshTags } from './tags.ts'
 
+/** A delivery that bears its tag: what looks it up in a table costs a consumer in a hurry a good deal more. */
+export interface Handed extends Delivery {
+  readonly session: Session
+  /** NONE where it was settled, or is being settled. */
+  tag: number
+}
+
+export const NONE = 0
+
+/** The tag of what is still ours in this session. */
+export const tagOf = (delivery: Delivery, session: Session): number => {
+  const handed = delivery as Handed
+  return handed.session === session && !session.ended() ? handed.tag : NONE
+}
+
 /** One channel's life as a consumer. When it ends its tags are void, and with them all that was handed over. */
 export interface Session {
   /** Arrived and not yet handed over. */
   readonly waiting: Message[]
-  /**
-   * Handed over and not yet settled, with their tags. Weak not for their sake: a Map that lives as long as this keeps
-   * each table it outgrew, and all it held, until a full collection.
-   */
-  readonly out: WeakMap<Delivery, number>
   /** Resolves with the reason when it is over. */
   readonly over: Promise<Error>
   ended(): boolean
@@ -71,7 +81,6 @@ export const beginSession = async (
 
   return {
     waiting,
-    out: new WeakMap(),
     over,
     ended: () => ended,
     acknowledge: (settled) => {

@@ -1,9 +1,9 @@
 import type { Clock } from '../../contracts/tools.ts'
-import type { Settled, Settlement } from '../../contracts/transport.ts'
+import type { Delivery, Settled, Settlement } from '../../contracts/transport.ts'
 import { ReprieveError } from '../../core/error.ts'
 import { copyOf, type Home } from './copies.ts'
 import type { Fate, Outlet } from './outlet.ts'
-import type { Session } from './session.ts'
+import { type Handed, NONE, type Session, tagOf } from './session.ts'
 import type { Outgoing } from './write.ts'
 
 export interface Desk {
@@ -20,20 +20,20 @@ export const settleOn = async (
   { home, outlet, clock, place }: Desk,
 ): Promise<readonly Settled[]> => {
   const answers: Settled[] = new Array(batch.length).fill('done')
-  const tags: (number | undefined)[] = new Array(batch.length)
+  const tags: number[] = new Array(batch.length).fill(NONE)
   const copies: Outgoing[] = []
   const owners: number[] = []
   const now = clock.now()
   batch.forEach((settlement, i) => {
     const { delivery } = settlement
-    tags[i] = session.ended() ? undefined : session.out.get(delivery)
-    if (tags[i] === undefined) {
+    tags[i] = tagOf(delivery, session)
+    if (tags[i] === NONE) {
       answers[i] = 'lost'
       return
     }
     try {
       const copy = copyOf(settlement, home, now)
-      session.out.delete(delivery) // whoever settles it meanwhile has lost it
+      hold(delivery, NONE) // whoever settles it meanwhile has lost it
       if (!copy) return
       copies.push(copy)
       owners.push(i)
@@ -47,17 +47,22 @@ export const settleOn = async (
       if (fate === 'kept') return
       const i = owners[n]!
       answers[i] = session.ended() ? 'lost' : failure(fate, copies[n]!, place)
-      session.out.set(batch[i]!.delivery, tags[i]!) // still ours: it may be settled again
+      hold(batch[i]!.delivery, tags[i]!) // still ours: it may be settled again
     })
   }
   giveUp(session, batch, tags, answers)
   return answers
 }
 
+const hold = (delivery: Delivery, tag: number): void => {
+  const handed = delivery as Handed
+  handed.tag = tag
+}
+
 const giveUp = (
   session: Session,
   batch: readonly Settlement[],
-  tags: readonly (number | undefined)[],
+  tags: readonly number[],
   answers: Settled[],
 ): void => {
   const acked: number[] = []
