@@ -15,6 +15,8 @@ export interface Contender {
   readonly name: string
   /** The ratio to the raw loop that is hoped for; one without an aim is only stated. */
   readonly aim?: number
+  /** The aim is one of processor time: how long it waits for the disk is not what it is about. */
+  readonly aimsAtCpu?: true
   /** The same to other contenders of the race, by name. */
   readonly against?: Readonly<Record<string, number>>
   /** The most that may be counted, by name. Held to in every heat, whatever the time it took. */
@@ -25,6 +27,8 @@ export interface Contender {
 /** The first contender is the raw loop; the others are measured by it, within the same round. */
 export interface Race<C = Contender> {
   readonly name: string
+  /** Of the bench's events, how many a heat of this race has. Absent: all. */
+  readonly share?: number
   readonly contenders: readonly [C, ...C[]]
 }
 
@@ -46,7 +50,7 @@ export interface Entrant extends Omit<Contender, 'prepare'> {
 export interface Probe {
   readonly name: string
   readonly limits: Readonly<Record<string, number>>
-  run(): Promise<Readonly<Record<string, number>>>
+  run(events: number): Promise<Readonly<Record<string, number>>>
 }
 
 export interface Plan {
@@ -68,6 +72,7 @@ export interface Standing {
   /** To the raw loop of the same round; absent for the raw loop itself. */
   readonly ratio?: Spread
   readonly aim?: number
+  readonly aimsAtCpu?: true
   /** The raw loop's processor time over ours, user and system: a busy neighbour hardly shows in it. */
   readonly cpu?: Spread
   readonly against: readonly Against[]
@@ -102,9 +107,9 @@ export interface Result {
 export const runPlan = async ({ races, probes, events, rounds, say }: Plan): Promise<Result> => {
   const laps = new Map<Entrant, Lap[]>()
   for (let round = 0; round <= rounds; round++) {
-    for (const { name, contenders } of races) {
+    for (const { name, contenders, share = 1 } of races) {
       for (const contender of rotated(contenders, round)) {
-        const lap = await contender.lap(events)
+        const lap = await contender.lap(Math.ceil(events * share))
         hold(contender.name, lap.tally.counts ?? {}, contender.limits ?? {})
         const rate = Math.round(lap.rate).toLocaleString('en')
         say(`${round === 0 ? 'warm-up' : `round ${round}/${rounds}`}  ${name}  ${contender.name}  ${rate}/s`)
@@ -114,7 +119,7 @@ export const runPlan = async ({ races, probes, events, rounds, say }: Plan): Pro
   }
   const counted = []
   for (const { name, limits, run } of probes) {
-    const counts = await run()
+    const counts = await run(events)
     hold(name, counts, limits)
     counted.push({ name, counts: told([counts], limits) })
   }
@@ -170,6 +175,7 @@ const standingsOf = (
       contender: contender.name,
       ...(index > 0 && ratiosTo(raw, own)),
       ...(contender.aim !== undefined && { aim: contender.aim }),
+      ...(contender.aimsAtCpu && { aimsAtCpu: true }),
       against: Object.entries(contender.against ?? {}).flatMap(([name, aim]) => {
         const other = contenders.find((each) => each.name === name)
         return other ? [{ contender: name, ...ratiosTo(laps.get(other)!, own), aim }] : []

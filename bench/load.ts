@@ -33,8 +33,8 @@ export const orderOf = (number: number): Order => {
 }
 
 /** A whole event with its data encoded, as `publishEvents` takes it. */
-export const eventOf = (type: string, order: Order): Event => ({
-  id: newId(),
+export const eventOf = (type: string, order: Order, id = newId()): Event => ({
+  id,
   source: 'bench',
   type,
   time: new Date().toISOString(),

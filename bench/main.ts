@@ -57,12 +57,16 @@ export const runBench = async (
 }
 
 const narrowed = (
-  { name, contenders: [raw, ...others] }: Race,
+  { name, share, contenders: [raw, ...others] }: Race,
   only: string,
   enter: (contender: Contender, race: string) => Entrant,
 ): Race<Entrant> => {
   const chosen = others.filter((each) => only === '' || each.name === only)
-  return { name, contenders: [enter(raw, name), ...chosen.map((each) => enter(each, name))] }
+  return {
+    name,
+    ...(share !== undefined && { share }),
+    contenders: [enter(raw, name), ...chosen.map((each) => enter(each, name))],
+  }
 }
 
 class UsageError extends Error {}

@@ -2,6 +2,7 @@ import type { Fact } from '../src/contracts/journal.ts'
 import type { Transport } from '../src/contracts/transport.ts'
 import { type Reprieve, reprieve } from '../src/reprieve.ts'
 import { emptyBook, type RuleBook, readRules } from '../src/rules/index.ts'
+import type { Handler } from '../src/runtime/handler.ts'
 import type { Contender, Heat } from './harness.ts'
 import { BATCH, batches, counter, eventOf, freshName, type Order } from './load.ts'
 
@@ -22,7 +23,22 @@ export interface Names {
   readonly destinations: readonly string[]
 }
 
+export type Take = (order: Order) => Promise<void>
+
+/** How a heat goes where not every event simply succeeds. */
+export interface Course {
+  /** The handler, and what an event comes to when it is through. */
+  handler(take: Take): Handler<Order>
+  readonly ends: 'done' | 'dead'
+  readonly quiet: readonly Fact['is'][]
+}
+
+const PLAIN: Course = { handler: (take) => (event) => take(event.data), ends: 'done', quiet: [] }
+
 export interface Ours extends Omit<Contender, 'prepare'> {
+  readonly course?: Course
+  /** Ids of the events; absent: those that Reprieve mints itself. */
+  readonly id?: () => string
   /** What the rule book says of the service; absent: there is no book at all. */
   readonly rules?: Readonly<Record<string, unknown>>
   ground(): Promise<Ground>
@@ -35,12 +51,12 @@ export const bookOf = (rules: Ours['rules'], service: string): RuleBook =>
     : emptyBook
 
 /** Counts what is done; anything but the plain course of events spoils the heat. */
-export const watch = (alsoQuiet: readonly Fact['is'][] = []) => {
+export const watch = (alsoQuiet: readonly Fact['is'][] = [], ends: Course['ends'] = 'done') => {
   let done = 0
   let goal = Number.POSITIVE_INFINITY
   const reached = Promise.withResolvers<void>()
   const journal = (fact: Fact): void => {
-    if (fact.is === 'done') {
+    if (fact.is === ends) {
       if (++done === goal) reached.resolve()
     } else if (!QUIET.has(fact.is) && !alsoQuiet.includes(fact.is)) {
       reached.reject(new Error(`unforeseen: ${'error' in fact ? fact.error.message : JSON.stringify(fact)}`))
@@ -74,8 +90,9 @@ export const openSubscribed = async (ours: Ours) => {
   return { first, ground, options, rules, names, starting }
 }
 
-const fill = async (app: Reprieve, type: string, events: number): Promise<void> => {
-  for (const orders of batches(events)) await app.publishEvents(orders.map((order) => eventOf(type, order)))
+const fill = async (app: Reprieve, type: string, events: number, id?: () => string): Promise<void> => {
+  for (const orders of batches(events))
+    await app.publishEvents(orders.map((order) => eventOf(type, order, id?.())))
 }
 
 /** Publishes batch by batch; `single` by as many calls of `publish` at once as a batch has events. */
@@ -116,12 +133,13 @@ export const oursConsuming = (ours: Ours): Contender => ({
   prepare: async (events): Promise<Heat> => {
     const { first, ground, options, rules, names, starting } = await openSubscribed(ours)
     const { service, type } = names
-    await fill(first, type, events)
+    await fill(first, type, events, ours.id)
     await first.close()
-    const watched = watch()
+    const { handler, ends, quiet } = ours.course ?? PLAIN
+    const watched = watch(quiet, ends)
     const seen = counter(events)
     const app = await reprieve({ ...options, rules, journal: watched.journal })
-    app.service(service).on(type, (event) => seen.handle(event.data))
+    app.service(service).on(type, handler(seen.handle))
     let started: Promise<void> | undefined
     return {
       run: async () => {

@@ -10,7 +10,7 @@ export interface Broker {
 }
 
 /** The server that the environment names, else one of our own, which ends with the run. */
-export const openBroker = async (name: 'rabbitmq' | 'kafka'): Promise<Broker> => {
+export const openBroker = async (name: 'rabbitmq' | 'kafka' | 'postgres'): Promise<Broker> => {
   const session = openSession(servers.filter((server) => server.name === name))
   const stop = async (): Promise<void> => {
     await session.close()

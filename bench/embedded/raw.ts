@@ -37,7 +37,7 @@ export const openRaw = () => {
   }
 }
 
-const publisher = (database: DatabaseSync) => {
+export const publisher = (database: DatabaseSync) => {
   const insert = database.prepare(
     'INSERT INTO queue (event, type, time, data, run_at) VALUES (?, ?, ?, ?, ?)',
   )
@@ -120,4 +120,4 @@ const consume = async (database: DatabaseSync, handle: (order: Order) => Promise
 }
 
 /** A process that also serves others gives the event loop back between batches. */
-const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

@@ -45,11 +45,14 @@ const UPDATE = `
 UPDATE reprieve_ledger SET hash = ?, state = ?, generation = ?, attempt = ?, token = ?, until = ?, crashes = ?
 WHERE service = ? AND id = ?`
 
-/** Nearly every key is new, so the row is tried first and looked at only where there is one already. */
+/** Nearly every key of a first attempt is new: its row is tried first, and looked at only where there is one already. */
 export const claimKey = (file: File, key: LedgerKey, now: Instant, until: Instant): Claim => {
-  const fresh = claimRow(undefined, key, now, instant(until))
-  if (insert(file, key, fresh.row!)) return fresh.claim
-  const { claim, row } = claimRow(read(file, key), key, now, instant(until))
+  const known = key.attempt > 1 ? read(file, key) : undefined
+  if (!known) {
+    const fresh = claimRow(undefined, key, now, instant(until))
+    if (insert(file, key, fresh.row!)) return fresh.claim
+  }
+  const { claim, row } = claimRow(known ?? read(file, key), key, now, instant(until))
   if (row) {
     const { hash, state, generation, attempt, token, until: end, crashes } = row
     file.sql(UPDATE).run(hash, stateOf(state), generation, attempt, token, end, crashes, key.service, key.id)

@@ -1,7 +1,7 @@
 import type { Event } from '../../core/event.ts'
 import type { Parcel } from '../../core/parcel.ts'
 import type { Instant } from '../../core/time.ts'
-import { decodeTrail, encodeTrail, freshTrail } from '../../core/trail.ts'
+import { decodeTrail, encodeTrail, freshTrail, type Trail } from '../../core/trail.ts'
 import type { File } from './file.ts'
 import { isFollower } from './order.ts'
 import { PARKED } from './schema.ts'
@@ -25,10 +25,13 @@ export const writtenOf = (event: Event, trail = freshTrail): Written => ({
   type: event.type,
   attributes: attributesOf(event),
   headers: filled(event.headers) ? JSON.stringify(event.headers) : null,
-  trail: trail === freshTrail ? null : encodeTrail(trail),
+  trail: writtenTrail(trail),
   data: event.data,
   orderKey: event.extensions.orderkey === undefined ? null : String(event.extensions.orderkey),
 })
+
+export const writtenTrail = (trail: Trail): string | null =>
+  trail === freshTrail ? null : encodeTrail(trail)
 
 const attributesOf = ({ subject, time, datacontenttype, dataschema, extensions }: Event): string | null => {
   const kept = filled(extensions) ? extensions : undefined

@@ -5,7 +5,7 @@ import type { Instant } from '../../core/time.ts'
 import type { File } from './file.ts'
 import { endClaim } from './ledger.ts'
 import { letNextGo } from './order.ts'
-import { insertParcel, instant, type Written, writtenOf } from './parcels.ts'
+import { insertParcel, instant, type Written, writtenOf, writtenTrail } from './parcels.ts'
 import type { Door, Subscriptions } from './subscriptions.ts'
 import { dropExpired, type Handle, handleOf } from './taking.ts'
 
@@ -15,6 +15,8 @@ export interface Ready {
   readonly handle: Handle
   /** The new home: the parcel put off, or what is sent to a destination. */
   readonly written?: Written
+  /** Of a parcel put off that is otherwise as it was taken: only this changes. */
+  readonly trail?: string | null
 }
 
 /** 'lost' for a delivery that is not of this file at all: it can't be ours. */
@@ -22,6 +24,9 @@ export const makeReady = (settlement: Settlement): Ready | 'lost' | Error => {
   const handle = handleOf(settlement.delivery)
   if (!handle) return 'lost'
   try {
+    if (settlement.do === 'later' && isAsTaken(settlement)) {
+      return { settlement, handle, trail: writtenTrail(settlement.parcel.trail) }
+    }
     const written = writtenFor(settlement)
     return written ? { settlement, handle, written } : { settlement, handle }
   } catch (error) {
@@ -36,6 +41,10 @@ const writtenFor = (settlement: Settlement): Written | undefined => {
   return undefined
 }
 
+/** Nearly always: the row keeps its event. */
+const isAsTaken = ({ delivery, parcel }: Extract<Settlement, { do: 'later' }>): boolean =>
+  parcel.event === delivery.parcel.event
+
 interface Room {
   readonly file: File
   readonly subscriptions: Subscriptions
@@ -46,7 +55,7 @@ interface Room {
 }
 
 /** One settlement within the commit. Either all of it happens, the end of its claim included, or nothing. */
-export const settleOne = (room: Room, { settlement, handle, written }: Ready): Settled => {
+export const settleOne = (room: Room, { settlement, handle, written, trail }: Ready): Settled => {
   const { file, door, now, stirred } = room
   const { claim, parcel } = settlement.delivery
   const held = heldHere(claim)
@@ -63,7 +72,7 @@ export const settleOne = (room: Room, { settlement, handle, written }: Ready): S
       return 'done'
     case 'later':
       stirred.add(door.id)
-      return putOff(file, handle, written!, settlement.parcel.due) ? 'done' : 'lost'
+      return putOff(file, handle, settlement.parcel.due, written ?? trail ?? null) ? 'done' : 'lost'
     case 'give back':
       stirred.add(door.id)
       return giveBack(file, handle) ? 'done' : 'lost'
@@ -89,16 +98,25 @@ const send = ({ file, subscriptions, now, stirred }: Room, to: string, written: 
 }
 
 /** The row stays, and with it the place of an ordered parcel; the token moves on, so that this was once. */
-const PUT_OFF = `
-UPDATE reprieve_parcel SET at = ?, due = ?, token = token + 1,
-  event = ?, source = ?, type = ?, attributes = ?, headers = ?, trail = ?, data = ?
-WHERE id = ? AND token = ?`
+const PUT_OFF = 'UPDATE reprieve_parcel SET at = ?, due = ?, token = token + 1, trail = ?'
+const OURS = 'WHERE id = ? AND token = ?'
+const PUT_OFF_AS_TAKEN = `${PUT_OFF} ${OURS}`
+const PUT_OFF_CHANGED = `${PUT_OFF},
+  event = ?, source = ?, type = ?, attributes = ?, headers = ?, data = ? ${OURS}`
 
-const putOff = (file: File, { id, token }: Handle, written: Written, at: Instant): boolean => {
+const putOff = (
+  file: File,
+  { id, token }: Handle,
+  at: Instant,
+  changed: Written | string | null,
+): boolean => {
   const due = instant(at)
-  const { id: event, source, type, attributes, headers, trail, data } = written
+  if (changed === null || typeof changed === 'string') {
+    return file.sql(PUT_OFF_AS_TAKEN).run(due, due, changed, id, token).changes === 1
+  }
+  const { id: event, source, type, attributes, headers, trail, data } = changed
   return (
-    file.sql(PUT_OFF).run(due, due, event, source, type, attributes, headers, trail, data, id, token)
+    file.sql(PUT_OFF_CHANGED).run(due, due, trail, event, source, type, attributes, headers, data, id, token)
       .changes === 1
   )
 }
