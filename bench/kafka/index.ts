@@ -41,6 +41,7 @@ export const open: OpenBench = async () => {
     races: [
       {
         name: 'publish',
+        share: 0.4,
         contenders: [
           rawPublishing(raw),
           oursPublishing({ name: 'reprieve', aim: AIM, rules, ground }),

@@ -31,7 +31,14 @@ export type Fact = { readonly at: Instant } & (
   | { readonly is: 'replayed'; readonly letter: string; readonly service: string }
   | { readonly is: 'receipt'; readonly letter: string; readonly outcome: string }
   | { readonly is: 'breaker'; readonly name: string; readonly from: string; readonly to: string }
-  | { readonly is: 'trouble'; readonly where: string; readonly error: Error; readonly retryIn?: Millis }
+  | {
+      readonly is: 'trouble'
+      readonly where: string
+      readonly error: Error
+      readonly retryIn?: Millis
+      /** Where it is one event's own. */
+      readonly about?: About
+    }
   | { readonly is: 'notice'; readonly text: string }
 )
 

@@ -3,6 +3,7 @@ import type { Tools } from '../contracts/tools.ts'
 import type { Address, Delivery, Inlet, Settled, Settlement, Transport } from '../contracts/transport.ts'
 import { type Ending, endingOf, type Held } from '../core/ledger.ts'
 import type { Parcel } from '../core/parcel.ts'
+import { about } from './about.ts'
 
 /** What is to be done with a delivery: a settlement, or a move to the companion. `held` is the claim it ends. */
 export type Step = { readonly held?: Held } & (
@@ -79,14 +80,15 @@ export const createSettler = ({
       return
     }
     const retryIn = PAUSE * 2 ** entry.tries++
+    const { delivery, held } = entry.step
     journal({
       at: clock.now(),
       is: 'trouble',
       where: `settling for ${address.service}`,
       error: settled,
       retryIn,
+      about: about(address.service, address.topic, delivery.parcel.event),
     })
-    const { delivery, held } = entry.step
     const next: Entry =
       entry.tries < TRIES
         ? entry

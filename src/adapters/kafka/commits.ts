@@ -36,7 +36,7 @@ export const commitsOf = (offsets: Offsets, { steady, membership, out }: State):
       for (const each of tenures) dirty.add(each)
       if (!next) {
         next = last.then(write)
-        last = next.catch(() => {})
+        last = next.catch(() => {}) // told to whoever asked for that one; the next goes on
       }
       return next
     },

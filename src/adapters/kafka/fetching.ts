@@ -158,7 +158,7 @@ export const fetching = (wire: Wire, member: Member): Fetching => {
     close: async () => {
       stop.abort()
       member.hunger.ring()
-      await fetcher.close().catch(() => {})
+      await fetcher.close().catch(() => {}) // it only read
     },
   }
 }

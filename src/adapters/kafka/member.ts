@@ -204,8 +204,9 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
       if (pending && id) {
         // The member's own connection waits for its join to be answered: leave by another one.
         consumer.leaveGroup(true, () => {})
-        await offsets.leave(id).catch(() => {})
+        await offsets.leave(id).catch(() => {}) // as below
       }
+      // a member that can't say goodbye is dropped by the broker after its session timeout
       await consumer.close(true).catch(() => {})
     }
     const patience = new AbortController()

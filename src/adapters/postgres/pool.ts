@@ -100,6 +100,7 @@ export const openPool = (driver: Driver, settings: Settings, { clock }: Tools): 
     try {
       return await work(ask)
     } catch (error) {
+      // the first error is the one to tell; a transaction that can't be undone ends with its connection
       if (undo && !lost) await ask(undo).catch(() => {})
       throw error
     } finally {

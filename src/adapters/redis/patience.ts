@@ -16,7 +16,7 @@ export const within = async <T>(
   const alarm = clock.sleep(ms, done.signal).then(() => {
     if (!done.signal.aborted) throw late()
   })
-  alarm.catch(() => {})
+  alarm.catch(() => {}) // heard in the race below, if at all
   try {
     return (await Promise.race([work, alarm])) as T
   } finally {

@@ -103,6 +103,7 @@ export const inletOf = (room: Room, door: Door, terms: Terms, ended: () => void)
     const giveAllBack = () => {
       for (const taken of holding.all()) giveBackOne(room, taken)
     }
+    // what can't be given back now goes to others when its lease is over
     await writer.write(giveAllBack).catch(() => {})
     bells.ring([door.id])
     ended()

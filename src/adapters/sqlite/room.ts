@@ -45,7 +45,7 @@ export const enter = async (place: Place, tools: Tools): Promise<Room & { leave(
   try {
     return { ...(await shared.room), poll: place.poll, leave }
   } catch (error) {
-    await leave().catch(() => {})
+    await leave().catch(() => {}) // why it could not be opened is what counts
     throw error
   }
 }

@@ -24,6 +24,7 @@ export const openMailServer = async (weather: Weather): Promise<MailServer> => {
     socket.on('close', () => sockets.delete(socket))
     // a client that goes away in the middle is no concern of ours
     socket.on('error', () => {})
+    // nor one whose talk ends in an error: it is the weather
     void converse(socket, weather, (id) => taken.set(id, (taken.get(id) ?? 0) + 1)).catch(() => {})
   })
   await new Promise<void>((resolve, reject) => {

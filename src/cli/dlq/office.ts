@@ -38,6 +38,6 @@ const catchUp = async (app: Reprieve, destinations: readonly Destination[]): Pro
   over.abort()
   if (first === 'caught up') return
   late.abort()
-  caughtUp.catch(() => {})
+  caughtUp.catch(() => {}) // said in the next line already
   remark(calmOnStderr(`not all dead letters could be taken over in ${span(CATCH_UP)}: there may be more`))
 }

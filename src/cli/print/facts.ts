@@ -69,7 +69,8 @@ const lineOf = (fact: Fact, failure: Failure | undefined): string | undefined =>
       return `${verb('receipt', good)}letter ${inert(fact.letter)}  ${inert(fact.outcome)}`
     case 'trouble': {
       const again = fact.retryIn === undefined ? '' : `, again in ${span(fact.retryIn)}`
-      return `${verb('trouble', bad)}${inert(fact.where)}: ${inert(fact.error.message)}${again}`
+      const whose = fact.about ? `  ${who(fact.about)}` : ''
+      return `${verb('trouble', bad)}${inert(fact.where)}: ${inert(fact.error.message)}${again}${whose}`
     }
     case 'breaker':
       return `${verb('breaker', fact.to === 'closed' ? good : warn)}${inert(fact.name)}  ${fact.from} → ${fact.to}`
@@ -82,7 +83,11 @@ const lineOf = (fact: Fact, failure: Failure | undefined): string | undefined =>
 
 const verb = (word: string, paint: (text: string) => string): string => paint(padded(word, 11))
 
-const who = ({ service, type, event }: About): string => `${inert(service)}  ${inert(type)}  ${inert(event)}`
+/** With the correlation id, where there is another than the event's own: it is what other systems' logs can be searched for. */
+const who = ({ service, type, event, correlation }: About): string => {
+  const story = correlation === undefined || correlation === event ? '' : ` of ${inert(correlation)}`
+  return `${inert(service)}  ${inert(type)}  ${inert(event)}${story}`
+}
 
 const why = (failure: Failure | undefined): string =>
   failure ? `  ${calm(`${failure.category}: ${inert(failure.message)}`)}` : ''

@@ -90,6 +90,7 @@ export const runTrial = async (trial: Trial, world: TrialWorld, most = 60_000): 
     return { name, about, took: performance.now() - start, is: 'failed', error: asError(error) }
   } finally {
     for (const { transport, store } of opened) {
+      // how the trial ended is told already
       await transport?.close().catch(() => undefined)
       await store?.close().catch(() => undefined)
     }

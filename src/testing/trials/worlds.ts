@@ -31,6 +31,7 @@ export const realWorld = (
   open: () => open(url, tools),
   wait: async (ms, until) => {
     const stop = new AbortController()
+    // the pause is cut short, and whoever made `until` hears how it ended
     const over = pause(ms, undefined, { signal: stop.signal }).catch(() => undefined)
     await Promise.race([over, until?.catch(() => undefined) ?? over])
     stop.abort()
