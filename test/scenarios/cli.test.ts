@@ -25,7 +25,7 @@ describe('two processes on one SQLite file', () => {
       'retry      mail-svc  task.created  e-2  attempt 1 failed, again in 50 ms  transient: busy',
     )
     await run.said('done       mail-svc  task.created  e-2  attempt 2')
-    await run.said('dead       mail-svc  task.created  e-3  permanent → _mail-svc.deadletter')
+    await run.said('dead       mail-svc  task.created  e-3 of c-9  permanent → _mail-svc.deadletter')
 
     const list = await cli(['dlq', 'list', '--service', 'mail-svc', '--category', 'permanent'], { cwd })
     expect(list.stdout).toMatch(/^id +age +state +service +topic +category +reason +error\n/)
