@@ -5,6 +5,11 @@ import type { Instant } from '../core/time.ts'
 export interface Ledger {
   /** All keys in one durable step; answers in order. A key given twice is busy the second time. */
   claim(keys: readonly LedgerKey[], until: Instant): Promise<readonly Claim[]>
+  /**
+   * Marks a suspect (one with crashes) as begun, durably, before it is run; what is beyond suspicion needs no mark.
+   * false: the token is no longer the current one, nothing was changed, and it must not be run.
+   */
+  begin(held: Held): Promise<boolean>
   renew(held: readonly Held[], until: Instant): Promise<void>
   /** false: the token is no longer the current one, and nothing was changed. */
   finish(ends: readonly Finish[]): Promise<readonly boolean[]>

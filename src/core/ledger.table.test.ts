@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { claimRow, endingOf, finishRow, heldHere, type LedgerKey, type LedgerRow } from './ledger.ts'
+import {
+  beginRow,
+  claimRow,
+  endingOf,
+  finishRow,
+  heldHere,
+  type LedgerKey,
+  type LedgerRow,
+} from './ledger.ts'
 
 const NOW = 1000
 const UNTIL = 1500
@@ -12,12 +20,13 @@ const row = (more: Partial<LedgerRow>): LedgerRow => ({
   token: 7,
   until: NOW + 1,
   crashes: 3,
+  begun: false,
   ...more,
 })
 
 const fresh = (token: number, crashes: number) => ({
   claim: { is: 'fresh', held: { key, token }, crashes },
-  row: { hash: 'h', state: 'claimed', generation: 1, attempt: 2, token, until: UNTIL, crashes },
+  row: { hash: 'h', state: 'claimed', generation: 1, attempt: 2, token, until: UNTIL, crashes, begun: false },
 })
 const conflict = { claim: { is: 'conflict' } }
 const done = { claim: { is: 'done' } }
@@ -44,15 +53,33 @@ describe('a claim of attempt 2 in life 1', () => {
     ['dead in this life', { state: 'dead', attempt: 1 }, stale],
     ['free, later attempt spent', { state: 'free', attempt: 3 }, stale],
     ['free, this attempt spent', { state: 'free', attempt: 2 }, stale],
-    ['free, the attempt before spent', { state: 'free', attempt: 1 }, fresh(8, 0)],
+    ['free, the attempt before spent', { state: 'free', attempt: 1, crashes: 0 }, fresh(8, 0)],
+    ['a suspect, freed before it was begun', { state: 'free', attempt: 1 }, fresh(8, 3)],
     ['claimed, later attempt', { attempt: 3 }, stale],
     ['claimed, later attempt, run out', { attempt: 3, until: NOW - 1 }, stale],
     ['claimed, earlier attempt', { attempt: 1 }, fresh(8, 0)],
     ['claimed, earlier attempt, run out', { attempt: 1, until: NOW - 1 }, fresh(8, 0)],
     ['claimed, this attempt', {}, { claim: { is: 'busy', until: NOW + 1 } }],
-    ['claimed, this attempt, run out', { until: NOW }, fresh(8, 4)],
+    ['claimed, this attempt, run out', { until: NOW, crashes: 0 }, fresh(8, 1)],
+    ['a suspect, run out before it was begun', { until: NOW }, fresh(8, 3)],
+    ['a suspect, run out while it ran', { until: NOW, begun: true }, fresh(8, 4)],
+    ['a suspect that runs', { begun: true }, { claim: { is: 'busy', until: NOW + 1 } }],
   ] as const)('%s', (_, there, expected) => {
     expect(claimRow(there && row(there), key, NOW, UNTIL)).toStrictEqual(expected)
+  })
+})
+
+describe('the beginning of a suspect', () => {
+  it('is marked under its token', () => {
+    expect(beginRow(row({}), { key, token: 7 })).toStrictEqual(row({ begun: true }))
+  })
+
+  it.each([
+    ['no row', undefined],
+    ['a newer token', row({ token: 8 })],
+    ['ended already', row({ state: 'free' })],
+  ])('%s: nothing to begin', (_, there) => {
+    expect(beginRow(there, { key, token: 7 })).toBeUndefined()
   })
 })
 
@@ -67,19 +94,24 @@ it('what a transport holds by a claim of its own', () => {
 
 describe('the end of a claim', () => {
   it.each([
-    ['done', 'done', 2],
-    ['spent', 'free', 2],
-    ['dead', 'dead', 2],
-    ['free', 'free', 1],
-  ] as const)('%s', (as, state, attempt) => {
-    expect(finishRow(row({}), { key, token: 7 }, as, NOW)).toStrictEqual({
+    ['done', false, 'done', 2, 0],
+    ['spent', false, 'free', 2, 0],
+    ['dead', false, 'dead', 2, 0],
+    ['free', false, 'free', 1, 3],
+    ['done', true, 'done', 2, 0],
+    ['spent', true, 'free', 2, 0],
+    ['dead', true, 'dead', 2, 0],
+    ['free', true, 'free', 1, 0],
+  ] as const)('%s, begun: %s', (as, begun, state, attempt, crashes) => {
+    expect(finishRow(row({ begun }), { key, token: 7 }, as, NOW)).toStrictEqual({
       hash: 'h',
       state,
       generation: 1,
       attempt,
       token: 7,
       until: 61_000,
-      crashes: 0,
+      crashes,
+      begun,
     })
   })
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
+  beginRow,
   type Claim,
   claimRow,
   type Ending,
@@ -27,6 +28,7 @@ type Step =
   | { readonly do: 'claim'; readonly key: LedgerKey }
   /** Ends a claim that was got once, the current one or any older one. */
   | { readonly do: 'finish'; readonly which: number; readonly as: Ending }
+  | { readonly do: 'begin'; readonly which: number }
   | { readonly do: 'wait'; readonly ms: number }
 
 const steps: fc.Arbitrary<readonly Step[]> = fc.array(
@@ -40,6 +42,7 @@ const steps: fc.Arbitrary<readonly Step[]> = fc.array(
         as: fc.constantFrom<Ending>('done', 'spent', 'free', 'dead'),
       }),
     },
+    { weight: 2, arbitrary: fc.record({ do: fc.constant('begin' as const), which: fc.nat(3) }) },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.nat(2 * LEASE) }) },
   ),
   { maxLength: 40 },
@@ -56,6 +59,7 @@ const play = (
   played: readonly Step[],
   watch: {
     claim?: (look: Look & { key: LedgerKey; claim: Claim }) => void
+    begin?: (look: Look & { held: Held; begun: boolean }) => void
     finish?: (look: Look & { held: Held; as: Ending; ended: boolean }) => void
   },
 ) => {
@@ -70,6 +74,13 @@ const play = (
       if (answer.row) row = answer.row
       if (answer.claim.is === 'fresh') got.unshift(answer.claim.held)
       watch.claim?.({ now, before, after: row, key: step.key, claim: answer.claim })
+    }
+    if (step.do === 'begin') {
+      const held = got[step.which]
+      if (!held) continue
+      const begun = beginRow(row, held)
+      if (begun) row = begun
+      watch.begin?.({ now, before, after: row, held, begun: begun !== undefined })
     }
     if (step.do === 'finish') {
       const held = got[step.which]
@@ -171,6 +182,24 @@ describe('for all that may happen to a row', () => {
     })
   })
 
+  test('beyond the first, a crash counts only for who was begun under the last token', () => {
+    always((played) => {
+      let begun = new Set<number>()
+      play(played, {
+        begin: (look) => {
+          if (look.begun) begun.add(look.held.token)
+          else expect(look.after).toBe(look.before)
+        },
+        claim: ({ claim, before }) => {
+          if (claim.is !== 'fresh' || !before || claim.crashes <= before.crashes) return
+          expect(claim.crashes).toBe(before.crashes + 1)
+          if (before.crashes > 0) expect(begun.has(before.token)).toBe(true)
+          begun = new Set()
+        },
+      })
+    })
+  })
+
   test('no attempt is spent twice', () => {
     always((played) => {
       const spent = new Set<string>()
@@ -197,10 +226,15 @@ test('a claim left to run out counts as a crash, an ended one never', () => {
   const first = claimRow(undefined, key, 0, 10)
   const second = claimRow(first.row, key, 10, 20)
   expect(second.claim).toMatchObject({ is: 'fresh', crashes: 1 })
-  const third = claimRow(second.row, key, 20, 30)
+  const waited = claimRow(second.row, key, 20, 30)
+  expect(waited.claim).toMatchObject({ is: 'fresh', crashes: 1 })
+  const held = (row?: LedgerRow) => ({ key, token: row!.token })
+  const third = claimRow(beginRow(waited.row, held(waited.row)), key, 30, 40)
   expect(third.claim).toMatchObject({ is: 'fresh', crashes: 2 })
-  const freed = finishRow(third.row, { key, token: third.row!.token }, 'free', 25)
-  expect(claimRow(freed, key, 26, 40).claim).toMatchObject({ is: 'fresh', crashes: 0 })
+  const freed = finishRow(third.row, held(third.row), 'free', 35)
+  expect(claimRow(freed, key, 36, 50).claim).toMatchObject({ is: 'fresh', crashes: 2 })
+  const ran = finishRow(beginRow(third.row, held(third.row)), held(third.row), 'free', 35)
+  expect(claimRow(ran, key, 36, 50).claim).toMatchObject({ is: 'fresh', crashes: 0 })
 })
 
 test('how a settlement ends its claim', () => {

@@ -23,7 +23,7 @@ export interface Held {
 }
 
 export type Claim =
-  | { readonly is: 'fresh'; readonly held: Held; readonly crashes: number } // crashes: claims of it never released
+  | { readonly is: 'fresh'; readonly held: Held; readonly crashes: number } // crashes > 0: a suspect, to be run alone
   | { readonly is: 'busy'; readonly until: Instant } // someone holds it: come back, spend nothing
   | { readonly is: 'done' } // its effect has happened
   | { readonly is: 'stale' } // this attempt, or this life, was already spent
@@ -33,7 +33,7 @@ export type Claim =
 export const heldHere = (claim: Claim | undefined): Held | undefined =>
   claim?.is === 'fresh' && claim.held.key.store === undefined ? claim.held : undefined
 
-/** done: never again · spent: this attempt is used up · free: as if never claimed · dead: buried */
+/** done: never again · spent: this attempt is used up · free: not used up, to be claimed again · dead: buried */
 export type Ending = 'done' | 'spent' | 'free' | 'dead'
 
 /** What a ledger keeps of one key. */
@@ -46,7 +46,10 @@ export interface LedgerRow {
   readonly token: number
   /** claimed: when the claim runs out; else when the row may be forgotten. */
   readonly until: Instant
+  /** How often a process died that had claimed it. 0: beyond suspicion. */
   readonly crashes: number
+  /** Under the current token, and of a suspect only: it was run, not just claimed. */
+  readonly begun: boolean
 }
 
 /**
@@ -59,10 +62,15 @@ export interface LedgerRow {
  *   of an older generation           fresh, whatever that life's state
  *   of a newer generation, or dead   stale
  *   free, attempt ≤ the last spent   stale
- *   free, attempt > the last spent   fresh
+ *   free, attempt > the last spent   fresh, as suspect as it was
  *   claimed, newer attempt           stale
  *   claimed, older attempt           fresh: the copy that carries this attempt proves that one settled
- *   claimed, same attempt            busy until its time is over, then fresh with one more crash
+ *   claimed, same attempt            busy until its time is over; then fresh, and a process died that had it:
+ *     beyond suspicion               with its first crash. It may only have waited: all that were claimed are suspects
+ *     a suspect that was begun       with one more crash. It was alone: nobody else can have been the cause
+ *     a suspect, not begun           with as many as before: it died of another
+ *
+ * To tell who was begun costs a write, which only suspects pay.
  */
 export const claimRow = (
   row: LedgerRow | undefined,
@@ -75,7 +83,7 @@ export const claimRow = (
     const { hash, generation, attempt } = key
     return {
       claim: { is: 'fresh', held: { key, token }, crashes } as const,
-      row: { hash, state: 'claimed', generation, attempt, token, until, crashes } as const,
+      row: { hash, state: 'claimed', generation, attempt, token, until, crashes, begun: false } as const,
     }
   }
   if (!row || (row.state !== 'claimed' && row.until <= now)) return fresh(0)
@@ -83,13 +91,22 @@ export const claimRow = (
   if (row.state === 'done') return { claim: { is: 'done' } }
   if (row.generation < key.generation) return fresh(0)
   if (row.generation > key.generation || row.state === 'dead') return { claim: { is: 'stale' } }
-  if (row.state === 'free') return row.attempt >= key.attempt ? { claim: { is: 'stale' } } : fresh(0)
+  if (row.state === 'free')
+    return row.attempt >= key.attempt ? { claim: { is: 'stale' } } : fresh(row.crashes)
   if (row.attempt > key.attempt) return { claim: { is: 'stale' } }
   if (row.attempt < key.attempt) return fresh(0)
-  return row.until > now ? { claim: { is: 'busy', until: row.until } } : fresh(row.crashes + 1)
+  if (row.until > now) return { claim: { is: 'busy', until: row.until } }
+  return fresh(row.crashes === 0 || row.begun ? row.crashes + 1 : row.crashes)
 }
 
-/** The row after its claim ended; undefined where the token is no longer the current one. */
+/** The row of a suspect that is about to be run; undefined where the token is no longer the current one. */
+export const beginRow = (row: LedgerRow | undefined, { token }: Held): LedgerRow | undefined =>
+  row && row.token === token && row.state === 'claimed' ? { ...row, begun: true } : undefined
+
+/**
+ * The row after its claim ended; undefined where the token is no longer the current one. Whoever ran and came to any
+ * end is cleared of suspicion; one that is freed before it was begun is not.
+ */
 export const finishRow = (
   row: LedgerRow | undefined,
   { key, token }: Held,
@@ -102,7 +119,7 @@ export const finishRow = (
     state: as === 'spent' ? 'free' : as,
     attempt: as === 'free' ? key.attempt - 1 : key.attempt,
     until: now + key.ttl,
-    crashes: 0,
+    crashes: as === 'free' && !row.begun ? row.crashes : 0,
   }
 }
 

@@ -31,6 +31,10 @@ const noting = (name: string, log: string[], down = () => false): Ledger => {
       )
       return keys.map((key) => ({ is: 'fresh', held: { key, token: 1 }, crashes: 0 }))
     },
+    begin: async ({ key }) => {
+      note('begin', [key.id])
+      return key.id !== 'late'
+    },
     renew: async (held) =>
       note(
         'renew',
@@ -53,6 +57,13 @@ const bench = (down?: () => boolean) => {
 }
 
 describe('several ledgers', () => {
+  it('mark a suspect as begun where its claim is kept', async () => {
+    const { log, all } = bench()
+    expect(await all.begin(heldOf('a', 'far'))).toBe(true)
+    expect(await all.begin(heldOf('late'))).toBe(false)
+    expect(log).toEqual(['far begin a', 'own begin late'])
+  })
+
   it('are each asked for what they keep, and the answers come in the order of the questions', async () => {
     const { log, all } = bench()
     const keys = [keyOf('a', 'far'), keyOf('b'), keyOf('c', 'far')]

@@ -20,6 +20,7 @@ export const createLedgers = (own: Ledger, named: ReadonlyMap<string, Ledger>): 
     all,
     named: {
       claim: all.claim,
+      begin: all.begin,
       renew: (held, until) =>
         all.renew(
           held.filter(({ key }) => isNamed(key)),
@@ -59,6 +60,7 @@ const sorting = (of: (store: string | undefined) => Ledger): Ledger => ({
     await Promise.allSettled(ends.map((end) => of(end.held.key.store).finish([end])))
     throw failed.reason
   },
+  begin: (held) => of(held.key.store).begin(held),
   renew: async (held, until) => {
     const groups = groupsOf(held, ({ key }) => key.store)
     await together(

@@ -11,6 +11,7 @@ export type Point =
   | 'settle'
   | 'extend'
   | 'claim'
+  | 'begin'
   | 'renew'
   | 'finish'
 
@@ -113,6 +114,7 @@ const takenFrom = ({ delivery }: Settlement): Settlement => ({ do: 'give back', 
 
 export const faultyLedger = (ledger: Ledger, faults: Faults): Ledger => ({
   claim: (keys, until) => at(faults, 'claim', () => ledger.claim(keys, until)),
+  begin: (held) => at(faults, 'begin', () => ledger.begin(held)),
   renew: (held, until) => at(faults, 'renew', () => ledger.renew(held, until)),
   finish: (ends) => at(faults, 'finish', () => ledger.finish(ends)),
 })

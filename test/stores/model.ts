@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import type { Ledger } from '../../src/contracts/ledger.ts'
 import {
+  beginRow,
   type Claim,
   claimRow,
   type Ending,
@@ -21,6 +22,11 @@ export const modelLedger = (now: () => number): Ledger => {
         if (row) rows.set(name(key), row)
         return claim
       }),
+    begin: async (held) => {
+      const row = beginRow(rows.get(name(held.key)), held)
+      if (row) rows.set(name(held.key), row)
+      return row !== undefined
+    },
     renew: async (held, until) => {
       for (const { key, token } of held) {
         const row = rows.get(name(key))
@@ -39,6 +45,7 @@ export const modelLedger = (now: () => number): Ledger => {
 export type Act =
   | { readonly do: 'claim'; readonly keys: readonly Omit<LedgerKey, 'service'>[]; readonly lease: number }
   | { readonly do: 'finish'; readonly ends: readonly { readonly which: number; readonly as: Ending }[] }
+  | { readonly do: 'begin'; readonly which: number }
   | { readonly do: 'renew'; readonly which: readonly number[]; readonly lease: number }
   | { readonly do: 'wait'; readonly ms: number }
 
@@ -79,6 +86,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
       ends: fc.array(fc.record({ which, as: ending }), { minLength: 1, maxLength: 2 }),
     }),
   },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('begin' as const), which }) },
   {
     weight: 2,
     arbitrary: fc.record({
@@ -115,6 +123,8 @@ export const doBoth = async (
         return ledger.finish(
           act.ends.flatMap(({ which, as }) => some(which).map((one) => ({ held: one, as }))),
         )
+      case 'begin':
+        return Promise.all(some(act.which).map((one) => ledger.begin(one)))
       case 'renew':
         return ledger.renew(act.which.flatMap(some), clock.now() + act.lease)
       case 'wait':

@@ -1,5 +1,6 @@
 import type { Finish, Ledger } from '../../contracts/ledger.ts'
 import {
+  beginRow,
   type Claim,
   claimRow,
   finishRow,
@@ -12,6 +13,7 @@ import type { Instant } from '../../core/time.ts'
 /** The ledger's rows; every method is one step, so that settle can end a claim together with its delivery. */
 export interface Rows {
   claim(key: LedgerKey, now: Instant, until: Instant): Claim
+  begin(held: Held): boolean
   renew(held: Held, until: Instant): void
   finish(end: Finish, now: Instant): boolean
 }
@@ -32,6 +34,11 @@ export const openRows = (): Rows => {
       if (row) rows.set(nameOf(key), row)
       return claim
     },
+    begin: (held) => {
+      const row = beginRow(rows.get(nameOf(held.key)), held)
+      if (row) rows.set(nameOf(held.key), row)
+      return row !== undefined
+    },
     renew: ({ key, token }, until) => {
       const row = rows.get(nameOf(key))
       if (row?.state === 'claimed' && row.token === token) rows.set(nameOf(key), { ...row, until })
@@ -48,6 +55,7 @@ const nameOf = ({ service, id }: LedgerKey): string => JSON.stringify([service, 
 
 export const ledgerOf = (rows: Rows, now: () => Instant): Ledger => ({
   claim: async (keys, until) => keys.map((key) => rows.claim(key, now(), until)),
+  begin: async (held) => rows.begin(held),
   renew: async (held, until) => {
     for (const each of held) rows.renew(each, until)
   },

@@ -34,6 +34,7 @@ export const ledgerOf = (
       wrote(keys.length)
       return claims
     },
+    begin: async (held) => (await again(() => pool.ask(statements.begin(held)))).rows.length === 1,
     renew: async (held, until) => {
       if (held.length > 0)
         await again(() => pool.ask(statements.renew(inOrder(held, heldName), instant(until))))
@@ -203,7 +204,7 @@ const inOrder = <T>(items: readonly T[], name: (item: T) => Name): readonly T[] 
     .sort((a, b) => Buffer.compare(a.bytes, b.bytes))
     .map(({ item }) => item)
 
-/** The row as it must be for the claim to hold; the statement's own condition makes sure that it is. */
+/** The row as it must be for the claim to hold, which the statement's own condition makes sure; with one crash, to keep. */
 const claimedUnder = ({ key, token }: Held): LedgerRow => ({
   hash: key.hash,
   state: 'claimed',
@@ -211,5 +212,6 @@ const claimedUnder = ({ key, token }: Held): LedgerRow => ({
   attempt: key.attempt,
   token,
   until: 0,
-  crashes: 0,
+  crashes: 1,
+  begun: false,
 })

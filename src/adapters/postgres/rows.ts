@@ -21,8 +21,10 @@ export interface RowStatements {
   insertNew(rows: readonly Kept[], holder: string): Statement
   lock(names: readonly Name[]): Statement
   update(rows: readonly Kept[], holder: string): Statement
+  /** Answers with one row where its token was the current one. */
+  begin(held: Held): Statement
   renew(held: readonly Held[], until: Instant): Statement
-  /** Answers with name and token of those whose token was the current one. */
+  /** Answers with name and token of those whose token was the current one. Crashes: 1 keeps those of who was not begun. */
   finish(rows: readonly Kept[]): Statement
   read(row: Result['rows'][number]): HeldRow
 }
@@ -53,12 +55,15 @@ export const rowStatements = (schema: string): RowStatements => {
     lock: `SELECT l.* FROM ${NAMES} JOIN ${ledger} AS l ON ${SAME} ORDER BY l.service, l.id FOR UPDATE OF l`,
     update: `UPDATE ${ledger} AS l SET hash = g.hash, state = g.state, generation = g.generation,
         attempt = g.attempt, crashes = g.crashes, token = g.token, until = g.until,
-        holder = $10
+        holder = $10, begun = false
       FROM ${GIVEN} WHERE ${SAME}`,
+    begin: `UPDATE ${ledger} SET begun = true
+      WHERE service = $1 AND id = $2 AND token = $3 AND state = 0 RETURNING token`,
     renew: `WITH ${locked(HELD)} UPDATE ${ledger} AS l SET until = $4
       FROM ${HELD} WHERE (SELECT count(*) FROM mine) > 0 AND ${OURS}`,
     finish: `WITH ${locked(GIVEN)} UPDATE ${ledger} AS l
-      SET state = g.state, attempt = g.attempt, crashes = g.crashes, until = g.until
+      SET state = g.state, attempt = g.attempt, until = g.until,
+        crashes = CASE WHEN l.begun THEN 0 ELSE l.crashes * g.crashes END
       FROM ${GIVEN} WHERE (SELECT count(*) FROM mine) > 0 AND ${OURS}
       RETURNING l.service, l.id, l.token`,
   }
@@ -72,6 +77,10 @@ export const rowStatements = (schema: string): RowStatements => {
     insertNew: (rows, holder) => named('insertNew', [...columnsOf(rows), holder]),
     lock: (names) => named('lock', [names.map(({ service }) => service), names.map(({ id }) => id)]),
     update: (rows, holder) => named('update', [...columnsOf(rows), holder]),
+    begin: ({ key, token }) => {
+      const { service, id } = nameOf(key)
+      return named('begin', [service, id, token])
+    },
     renew: (held, until) => {
       const names = held.map(({ key }) => nameOf(key))
       return named('renew', [
@@ -89,6 +98,7 @@ export const rowStatements = (schema: string): RowStatements => {
       generation: row.generation as number,
       attempt: row.attempt as number,
       crashes: row.crashes as number,
+      begun: row.begun as boolean,
       // the client reads whole numbers of eight bytes as text
       token: Number(row.token),
       until: Number(row.until),

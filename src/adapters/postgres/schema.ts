@@ -2,7 +2,7 @@ import { ReprieveError } from '../../core/error.ts'
 import type { Ask, Pool } from './pool.ts'
 import { stateOf, unavailable } from './trouble.ts'
 
-const VERSION = 1
+const VERSION = 2
 
 /** One of our own, for `pg_advisory_xact_lock`: those that open at once make the tables one after another. */
 const LOCK = 7_236_459_812
@@ -25,6 +25,7 @@ CREATE TABLE ${schema}.ledger (
   generation integer NOT NULL,
   attempt integer NOT NULL,
   crashes integer NOT NULL,
+  begun boolean NOT NULL DEFAULT false,
   token bigint NOT NULL,
   until bigint NOT NULL,
   holder text NOT NULL,

@@ -3,7 +3,7 @@ import type { Tools } from '../../contracts/tools.ts'
 import { type Claim, finishRow, type Held, type LedgerKey, type LedgerRow } from '../../core/ledger.ts'
 import type { Instant } from '../../core/time.ts'
 import type { Link } from './link.ts'
-import { CLAIM, FINISH, RENEW } from './scripts.ts'
+import { BEGIN, CLAIM, FINISH, RENEW } from './scripts.ts'
 import { createUnanswered } from './unanswered.ts'
 
 /**
@@ -33,6 +33,8 @@ export const ledgerOf = (link: Link, prefix: string, { clock, dice }: Tools): Le
             return (answers as readonly string[]).map((answer, i) => read(answer, some[i]!))
           }),
       ),
+    begin: async ({ key, token }) =>
+      Number(await link.run(BEGIN, [rowOf(key)], [now(clock.now()), `${token}`])) === 1,
     renew: async (held, until) => {
       await byService(
         held,
@@ -55,8 +57,8 @@ export const ledgerOf = (link: Link, prefix: string, { clock, dice }: Tools): Le
         async (some) => {
           const at = clock.now()
           const words = some.flatMap(({ held, as }) => {
-            const { state, attempt, until } = finishRow(claimedUnder(held), held, as, at)!
-            return [`${held.token}`, state, `${attempt}`, instant(until)]
+            const { state, attempt, until, crashes } = finishRow(claimedUnder(held), held, as, at)!
+            return [`${held.token}`, state, `${attempt}`, instant(until), `${crashes}`]
           })
           const rows = some.map(({ held }) => rowOf(held.key))
           const answers = await link.run(FINISH, rows, [now(at), ...words])
@@ -105,7 +107,7 @@ const read = (answer: string, key: LedgerKey): Claim => {
 const instant = (at: Instant): string => `${Math.min(Math.ceil(at), 2 ** 52)}`
 const now = (at: Instant): string => `${Math.floor(at)}`
 
-/** The row as it must be for the claim to hold; the script makes sure that it is. */
+/** The row as it must be for the claim to hold, which the script makes sure; with one crash, to keep. */
 const claimedUnder = ({ key, token }: Held): LedgerRow => ({
   hash: key.hash,
   state: 'claimed',
@@ -113,5 +115,6 @@ const claimedUnder = ({ key, token }: Held): LedgerRow => ({
   attempt: key.attempt,
   token,
   until: 0,
-  crashes: 0,
+  crashes: 1,
+  begun: false,
 })

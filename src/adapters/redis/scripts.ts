@@ -3,7 +3,7 @@ import { scriptOf } from './link.ts'
 /**
  * A row is one string, its parts set apart by spaces, the hash last for it may hold any character:
  *
- *   state generation attempt token until crashes holder hash
+ *   state generation attempt token until crashes begun holder hash
  *
  * What a claim and its end do to it is decided by `claimRow` and `finishRow` in core/ledger.ts. A script must decide
  * where the row is, so here they are once more; a test puts the same questions to both.
@@ -14,18 +14,19 @@ import { scriptOf } from './link.ts'
 const ROW = `
 local function read(text)
   if not text then return nil end
-  local state, generation, attempt, token, untl, crashes, holder, hash =
-    string.match(text, '^(%a+) (%-?%d+) (%-?%d+) (%d+) (%-?%d+) (%d+) (%S+) (.*)$')
+  local state, generation, attempt, token, untl, crashes, begun, holder, hash =
+    string.match(text, '^(%a+) (%-?%d+) (%-?%d+) (%d+) (%-?%d+) (%d+) ([01]) (%S+) (.*)$')
   return {
     state = state, generation = tonumber(generation), attempt = tonumber(attempt),
-    token = tonumber(token), untl = tonumber(untl), crashes = tonumber(crashes), holder = holder, hash = hash,
+    token = tonumber(token), untl = tonumber(untl), crashes = tonumber(crashes),
+    begun = begun, holder = holder, hash = hash,
   }
 end
 local function whole(number) return string.format('%.0f', number) end
 local function keep(key, row, now, longer)
   local text = table.concat({
     row.state, whole(row.generation), whole(row.attempt), whole(row.token), whole(row.untl), whole(row.crashes),
-    row.holder, row.hash,
+    row.begun, row.holder, row.hash,
   }, ' ')
   redis.call('SET', key, text, 'PX', whole(math.max(row.untl - now, 0) + longer))
 end
@@ -51,7 +52,7 @@ local function claim(key, hash, generation, attempt)
     local token = (row and row.token or 0) + 1
     keep(key, {
       state = 'claimed', generation = generation, attempt = attempt, token = token, untl = untl,
-      crashes = crashes, holder = holder, hash = hash,
+      crashes = crashes, begun = '0', holder = holder, hash = hash,
     }, now, ABANDONED)
     return 'fresh ' .. whole(token) .. ' ' .. whole(crashes)
   end
@@ -62,7 +63,7 @@ local function claim(key, hash, generation, attempt)
   if row.generation > generation or row.state == 'dead' then return 'stale' end
   if row.state == 'free' then
     if row.attempt >= attempt then return 'stale' end
-    return fresh(0)
+    return fresh(row.crashes)
   end
   if row.attempt > attempt then return 'stale' end
   if row.attempt < attempt then return fresh(0) end
@@ -72,6 +73,7 @@ local function claim(key, hash, generation, attempt)
     return 'fresh ' .. whole(row.token) .. ' ' .. whole(row.crashes)
   end
   if row.untl > now then return 'busy ' .. whole(row.untl) end
+  if row.crashes > 0 and row.begun == '0' then return fresh(row.crashes) end
   return fresh(row.crashes + 1)
 end
 
@@ -83,16 +85,28 @@ end
 return answers
 `)
 
-/** KEYS: rows. ARGV: now, then token, state, attempt and until for each key. Answers 1 where the token was the current one. */
+/** KEYS: the row. ARGV: now, token. Answers 1 where the token was the current one. */
+export const BEGIN = scriptOf(`${ROW}
+local row = read(redis.call('GET', KEYS[1]))
+if not row or row.state ~= 'claimed' or row.token ~= tonumber(ARGV[2]) then return 0 end
+row.begun = '1'
+keep(KEYS[1], row, tonumber(ARGV[1]), ABANDONED)
+return 1
+`)
+
+/**
+ * KEYS: rows. ARGV: now, then token, state, attempt, until and crashes for each key: 1 keeps those of a row that was not
+ * begun. Answers 1 where the token was the current one.
+ */
 export const FINISH = scriptOf(`${ROW}
 local now = tonumber(ARGV[1])
 local answers = {}
 for i, key in ipairs(KEYS) do
-  local at = i * 4 - 2
+  local at = i * 5 - 3
   local row = read(redis.call('GET', key))
   if row and row.state == 'claimed' and row.token == tonumber(ARGV[at]) then
     row.state, row.attempt, row.untl = ARGV[at + 1], tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
-    row.crashes = 0
+    if row.begun == '1' or ARGV[at + 4] == '0' then row.crashes = 0 end
     keep(key, row, now, ENDED)
     answers[i] = 1
   else

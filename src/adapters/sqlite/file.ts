@@ -4,7 +4,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { Tools } from '../../contracts/tools.ts'
 import { ReprieveError } from '../../core/error.ts'
 import { patiently } from './patience.ts'
-import { SCHEMA, VERSION } from './schema.ts'
+import { SCHEMA, UPGRADES, VERSION } from './schema.ts'
 import { resultCode, troubleWith } from './trouble.ts'
 
 /** One connection to one file. Everything on it is synchronous and none of it waits for a lock. */
@@ -104,7 +104,10 @@ const migrate = (path: string, database: DatabaseSync): void => {
   if (versionOf(path, database) === VERSION) return
   database.exec('BEGIN IMMEDIATE')
   try {
-    if (versionOf(path, database) === 0) database.exec(SCHEMA)
+    const found = versionOf(path, database)
+    if (found === 0) database.exec(SCHEMA)
+    else for (let from = found; from < VERSION; from++) database.exec(UPGRADES[from]!)
+    database.prepare("UPDATE reprieve_meta SET value = ? WHERE name = 'schema'").run(VERSION)
     database.exec('COMMIT')
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK')

@@ -20,6 +20,7 @@ export const ledgerOf = (file: File, writer: Writer, { clock }: Tools): Ledger =
       const now = clock.now()
       return keys.map((key) => claimKey(file, key, now, until))
     }, keys.length),
+  begin: (held) => writer.write(() => beginClaim(file, held), 1),
   renew: (held, until) =>
     writer.write(() => {
       for (const each of held) renewClaim(file, each, until)
@@ -39,10 +40,10 @@ INSERT INTO reprieve_ledger (service, id, hash, state, generation, attempt, toke
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
 
 const SELECT = `
-SELECT hash, state, generation, attempt, token, until, crashes FROM reprieve_ledger WHERE service = ? AND id = ?`
+SELECT hash, state, generation, attempt, token, until, crashes, begun FROM reprieve_ledger WHERE service = ? AND id = ?`
 
 const UPDATE = `
-UPDATE reprieve_ledger SET hash = ?, state = ?, generation = ?, attempt = ?, token = ?, until = ?, crashes = ?
+UPDATE reprieve_ledger SET hash = ?, state = ?, generation = ?, attempt = ?, token = ?, until = ?, crashes = ?, begun = 0
 WHERE service = ? AND id = ?`
 
 /** Nearly every key of a first attempt is new: its row is tried first, and looked at only where there is one already. */
@@ -70,8 +71,14 @@ const insert = (file: File, { service, id }: LedgerKey, row: LedgerRow): boolean
 
 const read = (file: File, { service, id }: LedgerKey): LedgerRow | undefined => {
   const row = file.sql(SELECT).get(service, id)
-  return row && ({ ...row, state: STATES[row.state as number] } as LedgerRow)
+  return row && ({ ...row, state: STATES[row.state as number], begun: row.begun === 1 } as LedgerRow)
 }
+
+const BEGIN = `
+UPDATE reprieve_ledger SET begun = 1 WHERE service = ? AND id = ? AND token = ? AND state = 0`
+
+const beginClaim = (file: File, { key, token }: Held): boolean =>
+  file.sql(BEGIN).run(key.service, key.id, token).changes === 1
 
 const RENEW = `
 UPDATE reprieve_ledger SET until = ? WHERE service = ? AND id = ? AND token = ? AND state = 0`
@@ -80,8 +87,9 @@ export const renewClaim = (file: File, { key, token }: Held, until: Instant): vo
   file.sql(RENEW).run(instant(until), key.service, key.id, token)
 }
 
+/** Crashes: 0, or as many as there are where it was not begun. */
 const END = `
-UPDATE reprieve_ledger SET state = ?, attempt = ?, until = ?, crashes = ?
+UPDATE reprieve_ledger SET state = ?, attempt = ?, until = ?, crashes = crashes * ? * (1 - begun)
 WHERE service = ? AND id = ? AND token = ? AND state = 0`
 
 const END_WITH_PARCEL = `${END} AND EXISTS (SELECT 1 FROM reprieve_parcel AS p WHERE p.id = ? AND p.token = ?)`
@@ -108,7 +116,7 @@ export const endClaim = (
   return changes === 1
 }
 
-/** The row as it must be for the claim to hold; the statement's own condition makes sure that it is. */
+/** The row as it must be for the claim to hold, which the statement's own condition makes sure; with one crash, to keep. */
 const claimedUnder = ({ key, token }: Held): LedgerRow => ({
   hash: key.hash,
   state: 'claimed',
@@ -116,5 +124,6 @@ const claimedUnder = ({ key, token }: Held): LedgerRow => ({
   attempt: key.attempt,
   token,
   until: 0,
-  crashes: 0,
+  crashes: 1,
+  begun: false,
 })

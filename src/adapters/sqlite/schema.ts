@@ -2,7 +2,7 @@
  * Everything Reprieve keeps in the file, made in one step. The names begin with `reprieve_` and the version
  * stands in a table of ours, because the file may be the user's own: `user_version` is left to them.
  */
-export const VERSION = 1
+export const VERSION = 2
 
 /**
  * One column, `at`, says when a parcel may be taken, so that taking is one range of one index:
@@ -59,6 +59,7 @@ CREATE TABLE reprieve_ledger (
   token INTEGER NOT NULL,
   until INTEGER NOT NULL,
   crashes INTEGER NOT NULL,
+  begun INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (service, id)
 ) STRICT, WITHOUT ROWID;
 
@@ -88,6 +89,11 @@ CREATE INDEX reprieve_letter_service ON reprieve_letter (service, buried_at, id)
 CREATE INDEX reprieve_letter_fingerprint ON reprieve_letter (fingerprint, buried_at, id);
 CREATE INDEX reprieve_letter_state ON reprieve_letter (state, buried_at, id);
 `
+
+/** From each older version to the next. */
+export const UPGRADES: Readonly<Record<number, string>> = {
+  1: 'ALTER TABLE reprieve_ledger ADD COLUMN begun INTEGER NOT NULL DEFAULT 0',
+}
 
 /** Larger than any moment that is kept, so that what is parked sorts behind all that waits. */
 export const PARKED = 2 ** 52

@@ -143,19 +143,30 @@ export const claimTrials: readonly Trial[] = [
     assert.equal(freshOf(await takeOne(world, back.inlet)).crashes, 0)
   }),
 
-  claimTrial('a claim that was never released counts as a crash', async (world) => {
-    const { transport, to, inlet } = await claiming(world, 500)
-    await transport.publish(to.topic, [makeEvent(world)])
-    const first = await takeOne(world, inlet)
-    const second = await takeOne(world, inlet)
-    assert.equal(second.redelivered, true)
-    assert.equal(freshOf(second).crashes, 1)
-    assert.ok(freshOf(second).held.token > freshOf(first).held.token)
-    const third = await takeOne(world, inlet)
-    assert.equal(freshOf(third).crashes, 2)
-    assert.deepEqual(await inlet.settle([{ do: 'ack', delivery: first }]), ['lost'])
-    await ackAll(inlet, [third])
-  }),
+  claimTrial(
+    'a claim that was never released counts as a crash, a suspect only if it was begun',
+    async (world) => {
+      const { opened, transport, to, inlet } = await claiming(world, 500)
+      const { ledger } = opened.store!
+      await transport.publish(to.topic, [makeEvent(world)])
+      const first = await takeOne(world, inlet)
+      const second = await takeOne(world, inlet)
+      assert.equal(second.redelivered, true)
+      assert.equal(freshOf(second).crashes, 1)
+      assert.ok(freshOf(second).held.token > freshOf(first).held.token)
+      const third = await takeOne(world, inlet)
+      assert.equal(freshOf(third).crashes, 1)
+      await settleAll(inlet, [{ do: 'give back', delivery: third }])
+      const fourth = await takeOne(world, inlet)
+      assert.equal(freshOf(fourth).crashes, 1)
+      assert.equal(await ledger.begin(freshOf(third).held), false)
+      assert.equal(await ledger.begin(freshOf(fourth).held), true)
+      const fifth = await takeOne(world, inlet)
+      assert.equal(freshOf(fifth).crashes, 2)
+      assert.deepEqual(await inlet.settle([{ do: 'ack', delivery: first }]), ['lost'])
+      await ackAll(inlet, [fifth])
+    },
+  ),
 
   claimTrial('extend keeps the claim as well', async (world) => {
     const { transport, to, inlet } = await claiming(world, 500)

@@ -99,7 +99,54 @@ export const ledgerTrials: readonly Trial[] = [
       token = claimed.held.token
       await world.wait(250)
     }
-    assert.deepEqual(crashes, [0, 1, 2])
+    assert.deepEqual(crashes, [0, 1, 1], 'a suspect that was not begun died of another')
+  }),
+
+  trial(
+    'a suspect that was begun counts one more crash, one that waited does not',
+    async ({ ledger, key }, world) => {
+      const crashes: unknown[] = []
+      for (const begun of [false, true, false, true, false]) {
+        const [claimed] = await ledger.claim([key], world.now() + 200)
+        if (claimed?.is !== 'fresh') throw new Error('not fresh')
+        crashes.push(claimed.crashes)
+        if (begun) assert.equal(await ledger.begin(claimed.held), true)
+        await world.wait(250)
+      }
+      assert.deepEqual(crashes, [0, 1, 2, 2, 3])
+    },
+  ),
+
+  trial(
+    'a suspect freed before it began stays one; whoever ran is cleared',
+    async ({ ledger, key, finish }, world) => {
+      const claim = async () => {
+        const [claimed] = await ledger.claim([key], world.now() + 200)
+        if (claimed?.is !== 'fresh') throw new Error('not fresh')
+        return claimed
+      }
+      await claim()
+      await world.wait(250)
+      assert.equal(await finish((await claim()).held, 'free'), true)
+      const { held, crashes } = await claim()
+      assert.equal(crashes, 1)
+      assert.equal(await ledger.begin(held), true)
+      assert.equal(await finish(held, 'free'), true)
+      assert.equal((await claim()).crashes, 0)
+    },
+  ),
+
+  trial('who is no longer the holder begins nothing', async ({ ledger, key }, world) => {
+    const [first] = await ledger.claim([key], world.now() + 200)
+    await world.wait(250)
+    const [second] = await ledger.claim([key], world.now() + 200)
+    if (first?.is !== 'fresh' || second?.is !== 'fresh') throw new Error('not fresh')
+    assert.equal(await ledger.begin(first.held), false)
+    assert.equal(await ledger.begin({ key: { ...key, id: 'unknown' }, token: 1 }), false)
+    await world.wait(250)
+    const [third] = await ledger.claim([key], world.now() + 200)
+    assert.deepEqual(third?.is === 'fresh' && third.crashes, 1)
+    assert.equal(await ledger.begin(second.held), false)
   }),
 
   trial('a finished claim is no crash', async ({ key, hold, finish, claim }) => {
