@@ -59,7 +59,8 @@ export const reprieve = async (options: Options = {}): Promise<Reprieve> => {
     throw error
   })
   const named = namedStores(book, transport.can.claims ? url : (options.store ?? DEFAULT_URL), tools)
-  const app = createApp({ book, transport, store, tools, ledgersFor: named.ledgersFor })
+  const ownLedger = transport.can.claims ? opened.store?.ledger : undefined
+  const app = createApp({ book, transport, store, tools, ownLedger, ledgersFor: named.ledgersFor })
   const office = await createOffice({ transport, store, tools })
   const withOffice = options.office ?? true
   let closing: Promise<void> | undefined

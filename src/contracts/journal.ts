@@ -14,6 +14,8 @@ export type Fact = { readonly at: Instant } & (
       readonly failure: Failure
     } & About)
   | ({ readonly is: 'retry'; readonly attempt: number; readonly delay: Millis } & About)
+  /** It runs with nothing beside it, for a process that had it died: so often. */
+  | ({ readonly is: 'alone'; readonly crashes: number } & About)
   | ({ readonly is: 'held'; readonly delay: Millis; readonly because: string } & About)
   | ({
       readonly is: 'dead'

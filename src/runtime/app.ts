@@ -16,6 +16,7 @@ import { createOrders } from './orders.ts'
 import { planService } from './plan.ts'
 import { makeEvent, publishAll } from './publish.ts'
 import { type RunningService, startService } from './service.ts'
+import { createSolo } from './solo.ts'
 
 /** A service's handlers, one per event type or pattern. */
 export interface Service {
@@ -46,13 +47,15 @@ export interface AppOptions {
   readonly transport: Transport
   readonly store: AppStore
   readonly tools: Tools
+  /** Where the transport keeps claims itself: the ledger they are in, unless it is the store's. */
+  readonly ownLedger?: Ledger | undefined
   /** The ledgers, by the names of their stores, that the rules of these services may choose beside the app's own. */
   readonly ledgersFor?: (services: readonly string[]) => Promise<ReadonlyMap<string, Ledger>>
 }
 
 const PATIENCE = 30_000
 
-export const createApp = ({ book, transport, store, tools, ledgersFor }: AppOptions): App => {
+export const createApp = ({ book, transport, store, tools, ledgersFor, ownLedger }: AppOptions): App => {
   const services = new Map<string, Map<string, Registered>>()
   const running: RunningService[] = []
   const deadlines = createDeadlines(tools.clock)
@@ -64,6 +67,7 @@ export const createApp = ({ book, transport, store, tools, ledgersFor }: AppOpti
     for (const service of running) if (service.name === name) service.heed()
   })
   const closing = new AbortController()
+  const solo = createSolo(tools.clock, closing.signal)
   let hearing: Promise<void> | undefined
   let started = false
 
@@ -100,7 +104,7 @@ export const createApp = ({ book, transport, store, tools, ledgersFor }: AppOpti
       if (started) throw new ReprieveError('bad_usage', 'the app was started already')
       started = true
       const named = (await ledgersFor?.([...services.keys()])) ?? new Map<string, Ledger>()
-      const ledgers = createLedgers(store.ledger, named)
+      const ledgers = createLedgers(ownLedger ?? store.ledger, named)
       const plans = [...services].map(([name, handlers]) => {
         const trouble = (error: Error) =>
           tools.journal({ at: tools.clock.now(), is: 'trouble', where: `the rules of ${name}`, error })
@@ -124,6 +128,7 @@ export const createApp = ({ book, transport, store, tools, ledgersFor }: AppOpti
             transport,
             companion,
             ledgers,
+            solo,
             tools,
             publish,
             timeoutOf,

@@ -8,8 +8,8 @@ import type { Instant } from '../core/time.ts'
 import type { Rules } from '../rules/index.ts'
 
 /**
- * Which claim a delivery needs. Dedup claims always; the other patterns only what was handed over before, to
- * find the event that kills its process; `none` never.
+ * Which claim a delivery needs. Dedup claims always; the other patterns only what was handed over or tried before,
+ * to find the event that kills its process; `none` never.
  */
 export const ledgerKeyOf = (
   rules: Rules,
@@ -18,8 +18,8 @@ export const ledgerKeyOf = (
   named: ReadonlySet<string>,
 ): LedgerKey | undefined => {
   const { pattern, key, ttl, store } = rules.idempotency
-  if (pattern === 'none' || (pattern !== 'dedup' && !redelivered)) return undefined
   const { event, trail } = parcel
+  if (pattern === 'none' || (pattern !== 'dedup' && !redelivered && trail.spent === 0)) return undefined
   const wanted: LedgerKey = {
     service: rules.service,
     id: key === 'id+correlation' ? `${event.id}+${event.extensions.correlationid ?? ''}` : event.id,

@@ -1,3 +1,5 @@
+import type { Solo } from './solo.ts'
+
 /**
  * Work side by side, at most `width` at once. Works of the same lane run one after another, in the order they
  * came; those without a lane are free. Fast work goes before the rest.
@@ -13,6 +15,8 @@ export interface Lanes {
 export interface Work {
   readonly lane: string | undefined
   readonly fast: boolean
+  /** It must run with nothing beside it, in any lanes of this process. */
+  readonly alone?: boolean
   /** Must not throw, and tells its slot when it is through: at once, or later. */
   run(slot: Slot): void
 }
@@ -25,7 +29,8 @@ export interface Slot {
   ended(): void
 }
 
-export const createLanes = (width: number): Lanes => {
+export const createLanes = (width: number, solo?: Solo): Lanes => {
+  const suspects = createQueue()
   const fast = createQueue()
   const calm = createQueue()
   /** What waits behind the running work of a lane. */
@@ -41,15 +46,20 @@ export const createLanes = (width: number): Lanes => {
   const fill = (): void => {
     if (filling) return
     filling = true
-    while (slots > 0) {
+    while (slots > 0 && !solo?.closed) {
       const work = next()
       if (!work) break
-      running++
-      slots--
-      work.run(slotFor(work))
+      begin(work)
     }
     filling = false
     if (running === 0) for (const wake of waiters.splice(0)) wake()
+    if (solo && (solo.closed || suspects.size() > 0)) solo.look()
+  }
+
+  const begin = (work: Work): void => {
+    running++
+    slots--
+    work.run(slotFor(work))
   }
 
   const slotFor = (work: Work): Slot => {
@@ -73,7 +83,19 @@ export const createLanes = (width: number): Lanes => {
     return { handled, ended }
   }
 
-  const enqueue = (work: Work): void => void (work.fast ? fast : calm).push(work)
+  const enqueue = (work: Work): void => {
+    if (work.alone && solo) suspects.push(work)
+    else if (work.fast) fast.push(work)
+    else calm.push(work)
+  }
+
+  solo?.join({
+    hasSuspect: () => suspects.size() > 0,
+    hasOthers: () => fast.size() + calm.size() > 0,
+    doing: () => (slots < width ? 'handling' : running > 0 ? 'settling' : 'nothing'),
+    runSuspect: () => begin(suspects.take()!),
+    goOn: fill,
+  })
 
   return {
     add: (work) => {
@@ -88,10 +110,12 @@ export const createLanes = (width: number): Lanes => {
     idle: () => (running === 0 ? Promise.resolve() : new Promise((resolve) => waiters.push(resolve))),
     clear: () => {
       const waiting = [
+        ...suspects.clear(),
         ...fast.clear(),
         ...calm.clear(),
         ...[...behind.values()].flatMap((queue) => queue.splice(0)),
       ]
+      solo?.look()
       return waiting
     },
   }
@@ -109,6 +133,7 @@ const createQueue = () => {
   }
   return {
     push: (work: Work): void => void works.push(work),
+    size: (): number => works.length - head,
     take: (): Work | undefined => {
       const work = works[head]
       if (!work) return undefined

@@ -9,6 +9,7 @@ import { createGate, type Gate } from './gate.ts'
 import { createLanes } from './lanes.ts'
 import { type Ledgers, settlerByStore, withOwnClaims } from './ledgers.ts'
 import { createSettler, type Settler } from './settle.ts'
+import type { Solo } from './solo.ts'
 import { createWalk, type Door, type WalkOptions } from './walk.ts'
 
 /** One consumer in motion. */
@@ -20,7 +21,7 @@ export interface RunningService {
   heed(): void
 }
 
-export interface ServiceOptions extends Omit<WalkOptions, 'abandon'> {
+export interface ServiceOptions extends Omit<WalkOptions, 'abandon' | 'begin'> {
   readonly name: string
   readonly concurrency: number
   /** By an operator's order: nothing is pulled. */
@@ -28,6 +29,8 @@ export interface ServiceOptions extends Omit<WalkOptions, 'abandon'> {
   readonly transport: Transport
   readonly companion: Transport | undefined
   readonly ledgers: Ledgers
+  /** Of all services of this process. */
+  readonly solo: Solo
   readonly tools: Tools
 }
 
@@ -63,9 +66,9 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
   const { clock, journal } = tools
   const stop = new AbortController()
   const abandon = new AbortController()
-  const lanes = createLanes(options.concurrency)
+  const lanes = createLanes(options.concurrency, options.solo)
   const admitting = new Set<Promise<void>>()
-  const walk = createWalk({ ...options, abandon: abandon.signal })
+  const walk = createWalk({ ...options, abandon: abandon.signal, begin: ledgers.all.begin })
 
   const openDoor = async (from: Transport, subscription: Subscription): Promise<OpenDoor> => {
     const { claims, later } = from.can
@@ -181,6 +184,7 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
       lanes.add({
         lane: door.subscription.order === 'key' ? orderkey : undefined,
         fast: priority === 'high' || priority === 'critical',
+        alone: isSuspect(delivery),
         run: (slot) => walk(delivery, door, slot, () => leave(door, goOut)),
       })
     }
@@ -258,6 +262,8 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
     },
   }
 }
+
+const isSuspect = ({ claim }: Delivery): boolean => claim?.is === 'fresh' && claim.crashes > 0
 
 const heldBy = ({ claim }: Delivery): readonly Held[] => (claim?.is === 'fresh' ? [claim.held] : [])
 

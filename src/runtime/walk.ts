@@ -2,6 +2,7 @@ import type { Tools } from '../contracts/tools.ts'
 import type { Delivery, Subscription } from '../contracts/transport.ts'
 import { expiryOf } from '../core/expiry.ts'
 import type { Failure } from '../core/failure.ts'
+import type { Held } from '../core/ledger.ts'
 import type { Poison } from '../core/poison.ts'
 import type { Instant } from '../core/time.ts'
 import { extendTrail, type Trail } from '../core/trail.ts'
@@ -40,6 +41,8 @@ export interface WalkOptions {
   readonly abandon: AbortSignal
   readonly publish: (type: string, data: unknown, options: PublishOptions) => Promise<string>
   readonly guards: Guards
+  /** Before a suspect is run: marks its claim, and answers whether it is still ours. */
+  readonly begin: (held: Held) => Promise<boolean>
   readonly timeoutOf: (dependency: string, operation?: string) => number
 }
 
@@ -103,6 +106,17 @@ export const createWalk = (options: WalkOptions) => {
       }
       settle(step, () => tell(journal, verdict, step, fact(), { at: now, number, took }))
     }
+    const crashes = claim?.crashes ?? 0
+    const killer = crashes > 0 && suspects.crashed(rules, topic, registered.pattern, parcel, crashes)
+    if (killer) {
+      slot.handled()
+      const failure = crash(killer)
+      const number = parcel.trail.spent + 1
+      const verdict = quarantined(killer, failure, parcel.trail, began)
+      const step = { ...stepFor(verdict, delivery, rules, door, began), held: held! }
+      journal({ at: began, is: 'failed', attempt: number, took: 0, failure, ...fact() })
+      return void settle(step, () => tell(journal, verdict, step, fact(), { at: began, number, took: 0 }))
+    }
     const putOff = (refused: Refused): void => {
       slot.handled()
       conclude(heldUp(refused, began, dice.next()))
@@ -113,18 +127,48 @@ export const createWalk = (options: WalkOptions) => {
     const context = (signal: () => AbortSignal) =>
       createContext(surroundings, { delivery, rules, topic }, signal)
     const trying = { delivery, registered, rules, deadlines, stop: abandon, now: clock.now, context }
-    attempt(trying, (outcome) => {
+    const after = (outcome: Outcome): void => {
       slot.handled()
       const cutShort = outcome.is === 'failed' && abandon.aborted
       tellGuard(admitted, outcome, cutShort)
       // what was cut short by us is as if it had never begun
       if (cutShort) settle({ do: 'give back', delivery, ...(held && { held }) }, nothing)
       else conclude(outcome)
-    })
+    }
+    if (crashes === 0) return void attempt(trying, after)
+
+    journal({ at: began, is: 'alone', crashes, ...fact() })
+    const notRun = (): void => {
+      slot.handled()
+      admitted.ignore()
+    }
+    options.begin(held!).then(
+      (ours) => {
+        if (ours) return attempt(trying, after)
+        notRun()
+        settle({ do: 'give back', delivery, held: held! }, nothing)
+      },
+      (error: Error) => {
+        journal({ at: clock.now(), is: 'trouble', where: 'the ledger', error, retryIn: UNMARKED })
+        notRun()
+        conclude({ is: 'put off', delay: UNMARKED, because: 'its beginning could not be marked' })
+      },
+    )
   }
 }
 
+/** How long a suspect waits where the ledger could not be told that it begins: unmarked it must not run. */
+const UNMARKED = 1000
+
 const nothing = (): void => {}
+
+const crash = ({ because }: Poison): Failure => ({
+  category: 'unknown',
+  kind: 'crash',
+  name: 'Crash',
+  message: because,
+  because,
+})
 
 const quarantined = (found: Poison, failure: Failure, trail: Trail, now: Instant): Verdict => ({
   do: 'quarantine',

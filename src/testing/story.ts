@@ -31,6 +31,8 @@ const whatOf = (fact: Fact): string => {
       return `held for ${fact.delay} ms, ${fact.because}`
     case 'done':
       return `done, attempt ${fact.attempt}`
+    case 'alone':
+      return `runs alone, after ${fact.crashes} crashes`
     case 'dead':
       return `dead, ${fact.reason}, at ${fact.to}`
     case 'log':

@@ -53,6 +53,8 @@ const lineOf = (fact: Fact, failure: Failure | undefined): string | undefined =>
       return `${verb('retry', warn)}${who(fact)}  attempt ${fact.attempt} failed, again in ${span(fact.delay)}${why(failure)}`
     case 'held':
       return `${verb('held', warn)}${who(fact)}  ${inert(fact.because)}, again in ${span(fact.delay)}`
+    case 'alone':
+      return `${verb('alone', warn)}${who(fact)}  ${calm(`a process died that had it: ${fact.crashes}×`)}`
     case 'dead':
       return `${verb('dead', bad)}${who(fact)}  ${fact.reason} → ${inert(fact.to)}${why(failure)}`
     case 'duplicate':
