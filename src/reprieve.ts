@@ -1,5 +1,6 @@
 import { systemClock } from './adapters/system/clock.ts'
 import { systemDice } from './adapters/system/dice.ts'
+import { startWatchdog } from './adapters/system/watchdog.ts'
 import { loadBook } from './book.ts'
 import type { Journal } from './contracts/journal.ts'
 import type { AppStore, Store } from './contracts/store.ts'
@@ -27,6 +28,11 @@ export interface Options {
   /** Whether this process also takes over dead letters. Default: yes. */
   readonly office?: boolean
   readonly journal?: Journal
+  /**
+   * A thread that reports an event loop blocked for so many milliseconds: to stderr, with the place, and to the journal
+   * once it is free again. Default: none, and the library starts neither threads nor processes.
+   */
+  readonly watchdog?: Millis
   readonly clock?: Clock
   readonly dice?: Dice
 }
@@ -62,11 +68,13 @@ export const reprieve = async (options: Options = {}): Promise<Reprieve> => {
   const ownLedger = transport.can.claims ? opened.store?.ledger : undefined
   const app = createApp({ book, transport, store, tools, ownLedger, ledgersFor: named.ledgersFor })
   const office = await createOffice({ transport, store, tools })
+  const watchdog = options.watchdog === undefined ? undefined : startWatchdog(options.watchdog, tools)
   const withOffice = options.office ?? true
   let closing: Promise<void> | undefined
 
   const close = async (within?: Millis): Promise<void> => {
     await app.drain(within)
+    await watchdog?.stop()
     await office.close()
     await transport.close()
     await store.companion?.close()

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Command } from 'commander'
+import type { Journal } from '../contracts/journal.ts'
 import { ReprieveError } from '../core/error.ts'
 import type { Millis } from '../core/time.ts'
 import { withoutSecret } from '../open.ts'
@@ -13,12 +14,15 @@ import { inert } from './print/inert.ts'
 import { calmOnStderr } from './print/paint.ts'
 import { remark, say } from './print/say.ts'
 import { span } from './print/time.ts'
-import { untilSignal } from './signals.ts'
+import { supervise } from './supervise.ts'
+import { isSupervised, type Overseer, overseer } from './supervised.ts'
 
 interface RunOptions extends Common {
   readonly drain: Millis
   readonly quiet?: true
   readonly office: boolean
+  readonly supervise: boolean
+  readonly stuckAfter: Millis
 }
 
 export const registerRun = (program: Command): void => {
@@ -28,21 +32,52 @@ export const registerRun = (program: Command): void => {
     .argument('<module>', 'a .ts or .js file whose default export is (app) => void')
     .option('--drain <duration>', 'how long handlers may still take after the signal', asDuration, 30_000)
     .option('--quiet', 'tell only deaths, troubles and notices')
+    .option(
+      '--stuck-after <duration>',
+      'replace a process whose event loop is blocked for so long',
+      asDuration,
+      60_000,
+    )
+    .option('--no-supervise', 'do the work in this very process, and replace nothing')
     .option('--no-office', "don't take over dead letters in this process")
     .action(action(run))
 }
 
+/** So long a blocked event loop is not spoken of. */
+const MOST_PATIENT: Millis = 10_000
+
 type Register = (app: Reprieve) => unknown
 
 const run = async (options: RunOptions, module: string): Promise<Ended> => {
+  if (!options.supervise || isSupervised()) return serve(options, module)
+  const { stuckAfter } = options
+  const journal = journalOf(options)
+  return supervise({ stuckAfter, tell: (text) => journal({ at: Date.now(), is: 'notice', text }) })
+}
+
+const serve = async (options: RunOptions, module: string): Promise<Ended> => {
+  const overseen = overseer()
+  try {
+    await serveUntilAsked(options, module, overseen)
+  } finally {
+    await overseen.ended()
+  }
+}
+
+const journalOf = (options: RunOptions): Journal =>
+  options.json ? factJson : factLines(say, options.quiet ? 'quiet' : 'all')
+
+const serveUntilAsked = async (options: RunOptions, module: string, overseen: Overseer): Promise<void> => {
   const register = await loadModule(module)
-  const journal = options.json ? factJson : factLines(say, options.quiet ? 'quiet' : 'all')
+  const journal = journalOf(options)
   const opening = openOptions(options)
   if (!options.json && !options.quiet) remark(calmOnStderr(whatIsUsed(opening)))
-  const app = await reprieve({ ...opening, office: options.office, journal })
+  const watchdog = Math.min(options.stuckAfter / 2, MOST_PATIENT)
+  const app = await reprieve({ ...opening, office: options.office, journal, watchdog })
   try {
     await registerAll(app, register, module)
-    const asked = untilSignal()
+    const asked = overseen.asked()
+    overseen.serving(options.stuckAfter)
     await Promise.race([app.start().then(() => asked), asked])
     if (!options.json) remark(`draining, for ${span(options.drain)} at most; a second signal leaves at once`)
   } finally {
