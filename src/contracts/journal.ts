@@ -31,6 +31,7 @@ export type Fact = { readonly at: Instant } & (
     } & About)
   | { readonly is: 'letter kept'; readonly letter: string; readonly service: string }
   | { readonly is: 'replayed'; readonly letter: string; readonly service: string }
+  | { readonly is: 'discarded'; readonly letter: string; readonly service: string; readonly reason?: string }
   | { readonly is: 'receipt'; readonly letter: string; readonly outcome: string }
   | { readonly is: 'breaker'; readonly name: string; readonly from: string; readonly to: string }
   | {

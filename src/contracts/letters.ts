@@ -2,8 +2,8 @@ import type { Category, Kind } from '../core/failure.ts'
 import type { Letter } from '../core/letter.ts'
 import type { Instant } from '../core/time.ts'
 
-/** open → replaying → resolved | dead again. */
-export type LetterState = 'open' | 'replaying' | 'resolved' | 'dead again'
+/** open → replaying → resolved | dead again, or open → discarded. */
+export type LetterState = 'open' | 'replaying' | 'resolved' | 'dead again' | 'discarded'
 
 export interface KeptLetter {
   readonly letter: Letter

@@ -46,12 +46,23 @@ export interface Delivery {
 export type Settlement = { readonly delivery: Delivery } & (
   | { readonly do: 'ack'; readonly receipt?: Receipt }
   | { readonly do: 'later'; readonly parcel: Parcel }
-  | { readonly do: 'bury'; readonly to: string; readonly letter: Letter }
+  /**
+   * `holds`, where `can.order` is 'key': in the same step the event's order key is held. Its followers wait until a
+   * replay of the letter has ended well, or the letter is released.
+   */
+  | { readonly do: 'bury'; readonly to: string; readonly letter: Letter; readonly holds?: boolean }
   | { readonly do: 'give back' }
 )
 
 /** done: it is durable · lost: the delivery was no longer ours, nothing changed · Error: unknown, may be tried again */
 export type Settled = 'done' | 'lost' | Error
+
+/** An order key that is held behind a dead letter. */
+export interface DeadKey {
+  readonly orderKey: string
+  /** The letter's id. */
+  readonly letter: string
+}
 
 /** What an adapter is able to do. Trials assert the absences too. */
 export interface Can {
@@ -89,8 +100,16 @@ export interface Transport {
   subscribe(to: Subscription): Promise<Inlet>
   /** The office's door: hands over what was buried or sent to a destination, and creates it where it is missing. */
   collect(destination: Destination): Promise<Inlet>
-  /** To one subscription only: retries, replays, held order keys. Rejects where it does not exist. */
+  /**
+   * To one subscription only: retries, replays, ordered events from a broker. Rejects where it does not exist. In the
+   * order given, where the subscription keeps order by key: there a replay takes the place of the dead event that
+   * its key is held behind, and what stands in the line of its key already is passed over.
+   */
   forward(to: Address, parcels: readonly Parcel[]): Promise<void>
+  /** Where `can.order` is 'key': what waits behind these letters goes on, in order. What holds no key is passed over. */
+  release?(to: Address, keys: readonly DeadKey[]): Promise<void>
+  /** Where `can.order` is 'key': how many wait behind each of these letters. */
+  behind?(to: Address, keys: readonly DeadKey[]): Promise<readonly number[]>
   /** Closes what is still open. Unsettled deliveries will be handed over again, to whoever asks. */
   close(): Promise<void>
 }
@@ -114,4 +133,6 @@ export interface Inlet {
 export interface Lag {
   readonly waiting: number
   readonly oldest?: Instant
+  /** Not among the waiting: what is held behind dead letters. Absent: nothing. */
+  readonly held?: number
 }

@@ -10,7 +10,7 @@ export type {
   Severity,
   Unit,
 } from './builtin.ts'
-export { destinationsFor } from './destinations.ts'
+export { destinationsFor, rowsWithin } from './destinations.ts'
 export { A_DURATION, readDuration, showDuration } from './duration.ts'
 export type { Environment } from './environment.ts'
 export { type Explained, explain, explainService } from './explain.ts'

@@ -108,7 +108,15 @@ export const createApp = ({ book, transport, store, tools, ledgersFor, ownLedger
       const plans = [...services].map(([name, handlers]) => {
         const trouble = (error: Error) =>
           tools.journal({ at: tools.clock.now(), is: 'trouble', where: `the rules of ${name}`, error })
-        const plan = planService(book, name, [...handlers.keys()], transport, trouble, new Set(named.keys()))
+        const plan = planService(
+          book,
+          name,
+          [...handlers.keys()],
+          transport,
+          trouble,
+          new Set(named.keys()),
+          companion,
+        )
         return { name, handlers, plan }
       })
       hearing = orders.hear(closing.signal)

@@ -86,6 +86,7 @@ export const receptionOf = <Data>(
   }
   const over = (rules: Rules): Rules => ({
     ...rules,
+    order,
     policy: policy ?? rules.policy,
     timeout: hold ?? rules.timeout,
     overrides: [...(options.overrides ?? []), ...rules.overrides],

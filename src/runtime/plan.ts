@@ -5,6 +5,7 @@ import {
   destinationsFor,
   type RuleBook,
   type Rules,
+  rowsWithin,
   rulesFor,
   serviceRules,
   topicsFor,
@@ -31,6 +32,8 @@ export const planService = (
   trouble: (error: Error) => void = () => {},
   /** The stores, beside the app's own, whose ledgers are there. */
   named: ReadonlySet<string> = new Set(),
+  /** The store's own transport, where it stands beside this one. */
+  companion?: { readonly can: Can },
 ): Plan => {
   /** By topic, then by type: to join the two for every event would cost more than to look twice. */
   const remembered = new Map<string, Map<string, Rules>>()
@@ -71,14 +74,9 @@ export const planService = (
   }
 
   const subscriptions = [...byTopic].map(([topic, types]): Subscription => {
-    const ordered = types.find((type) => rulesOf(topic, type).order === 'key')
-    if (ordered !== undefined && transport.can.order !== 'key') {
-      throw new ReprieveError(
-        'no_order',
-        `${service} asks for order: key on ${ordered}, which ${transport.name} can't keep`,
-        { fix: 'run it on sqlite:, or set order: none for this event' },
-      )
-    }
+    const events = rowsWithin(book, service, types)
+    const ordered = events.find((type) => rulesOf(topic, type).order === 'key')
+    if (ordered !== undefined) checkOrder(service, ordered, transport, companion)
     return {
       service,
       topic,
@@ -108,6 +106,25 @@ export const planService = (
 
   started = true
   return { subscriptions, handlerOf: (subscription, type) => handlerOf(subscription.types, type), rulesOf }
+}
+
+/** Kept by the transport itself, or by the companion where events arrive there in order. */
+const checkOrder = (
+  service: string,
+  event: string,
+  { name, can }: { readonly name: string; readonly can: Can },
+  companion: { readonly can: Can } | undefined,
+): void => {
+  if (can.order === 'key' || (can.order === 'owner' && companion?.can.order === 'key')) return
+  const asked = `${service} asks for order: key on ${event}`
+  if (can.order === 'owner') {
+    throw new ReprieveError('no_order', `${asked}, which ${name} keeps only with a store to hold keys in`, {
+      fix: 'give it store: sqlite:…, or set order: none for this event',
+    })
+  }
+  throw new ReprieveError('no_order', `${asked}, which ${name} can't keep`, {
+    fix: 'run it on sqlite:, or set order: none for this event',
+  })
 }
 
 const topicsOf = (

@@ -8,6 +8,7 @@ import { claimAll, claimed } from './claims.ts'
 import { createGate, type Gate } from './gate.ts'
 import { createLanes } from './lanes.ts'
 import { type Ledgers, settlerByStore, withOwnClaims } from './ledgers.ts'
+import { type Coming, createMover, type Mover } from './moving.ts'
 import { createSettler, type Settler } from './settle.ts'
 import type { Solo } from './solo.ts'
 import { createWalk, type Door, type WalkOptions } from './walk.ts'
@@ -50,16 +51,12 @@ interface OpenDoor extends Door {
   /** Ends a receive that waits. */
   pulling: AbortController
   readonly settler: Settler
+  /** Of a broker with ordered events: they don't stay here. */
+  readonly mover: Mover | undefined
 }
 
 /** How long a pull goes by what a breaker said when it began. */
 const LONGEST_LOOK = 1000
-
-/** A delivery on its way to the lanes. */
-interface Coming {
-  readonly delivery: Delivery
-  readonly goOut: () => void
-}
 
 export const startService = async (options: ServiceOptions): Promise<RunningService> => {
   const { name, plan, transport, companion, ledgers, tools } = options
@@ -76,7 +73,8 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
     const inlet = await from.subscribe(claims && ledger ? withOwnClaims(subscription) : subscription)
     const makeSettler = () =>
       createSettler({ address: subscription, inlet, ledger, companion, tools, stop: stop.signal })
-    return {
+    const settler = ledgers.named ? settlerByStore(makeSettler) : makeSettler()
+    const door: OpenDoor = {
       subscription,
       transport: transport.name,
       later,
@@ -86,7 +84,7 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
         const key = subscription.ledgerKey?.(parcel, redelivered)
         return claims && key?.store === undefined ? undefined : key
       },
-      settler: ledgers.named ? settlerByStore(makeSettler) : makeSettler(),
+      settler,
       out: createBag(),
       wake: undefined,
       ranked: subscription.types.some(
@@ -94,7 +92,20 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
       ),
       pulling: new AbortController(),
       gate: createGate(subscription, plan, options.guards, from.can.except),
+      mover:
+        subscription.order === 'key' && from.can.order !== 'key' && companion
+          ? createMover({
+              subscription,
+              plan,
+              companion,
+              settler,
+              tools,
+              stop: stop.signal,
+              leave: ({ goOut }) => leave(door, goOut),
+            })
+          : undefined,
     }
+    return door
   }
 
   /** Pulls in gulps of half a window: single deliveries would cost a round trip or a commit each. */
@@ -153,7 +164,8 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
   }
 
   const admit = async (door: OpenDoor, batch: readonly Delivery[]): Promise<void> => {
-    const coming = batch.map((delivery): Coming => ({ delivery, goOut: door.out.add(delivery) }))
+    const all = batch.map((delivery): Coming => ({ delivery, goOut: door.out.add(delivery) }))
+    const coming = door.mover ? door.mover.takeOut(all) : all
     if (!door.ledger) return enter(door, coming)
     if (!ledgers.named) return claimBatch(door, door.ledger, coming)
     // none of several ledgers is waited for: one that is down must not keep back what others hold
@@ -182,7 +194,7 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
         extensions.priority ??
         (door.ranked ? plan.rulesOf(door.subscription.topic, type).priority : undefined)
       lanes.add({
-        lane: door.subscription.order === 'key' ? orderkey : undefined,
+        lane: door.subscription.order === 'key' && !door.mover ? orderkey : undefined,
         fast: priority === 'high' || priority === 'critical',
         alone: isSuspect(delivery),
         run: (slot) => walk(delivery, door, slot, () => leave(door, goOut)),
@@ -246,6 +258,7 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
       for (const { wake } of doors) wake?.()
       await Promise.all(pulling)
       await Promise.all(admitting)
+      for (const { mover } of doors) await mover?.idle()
       const patience = new AbortController()
       const over = clock.sleep(within, patience.signal).then(() => {
         if (!patience.signal.aborted) abandon.abort(new Error('the service is draining'))

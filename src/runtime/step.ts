@@ -19,7 +19,7 @@ export interface Way {
 export const stepFor = (
   verdict: Verdict,
   delivery: Delivery,
-  rules: Pick<Rules, 'policy' | 'deadLetter'>,
+  rules: Pick<Rules, 'policy' | 'deadLetter' | 'order' | 'afterDeath'>,
   door: Way,
   now: number,
 ): Step => {
@@ -49,6 +49,7 @@ export const stepFor = (
         delivery,
         to: way.to,
         letter: writeLetter({ ...delivery.parcel, trail: way.trail }, where, way.to, death),
+        ...(rules.order === 'key' && rules.afterDeath === 'hold' && { holds: true }),
       }
     }
   }

@@ -10,6 +10,8 @@ export interface Item {
   /** While it is out: when its holder's time is over. */
   leaseEnd: Instant
   readonly placedAt: Instant
+  /** It is dead and this is its letter: as the head of its line it holds its order key. */
+  letter: string | undefined
 }
 
 /**
@@ -18,7 +20,8 @@ export interface Item {
  *   waiting  not yet due, by due time
  *   ready    may be handed over, in order of arrival
  *   out      handed over and unsettled, until its lease ends
- *   lines    order by key: all parcels of a key, oldest first; only the first of a line is in one of the above
+ *   lines    order by key: all parcels of a key, oldest first; only the first of a line is in one of the above,
+ *            and where that one is dead, none
  */
 export interface Box {
   /** Rules of the latest who opened it; both may change with a new subscription. */
@@ -28,12 +31,21 @@ export interface Box {
   take(most: number, now: Instant, leaseEnd: Instant, except?: ReadonlySet<string>): readonly Item[]
   /** Settled for good. */
   remove(item: Item, now: Instant): void
+  /** Dead: its followers, if its key has a line, wait until it is brought back or released. */
+  hold(item: Item, letter: string, now: Instant): void
+  release(orderKey: string, letter: string, now: Instant): void
+  /** How many wait behind this letter. */
+  behind(orderKey: string, letter: string): number
+  /** Puts a forwarded parcel in the place of its dead self; true too where it stands in line already. */
+  isInLine(parcel: Parcel, now: Instant): boolean
   /** Out, and back in: as another parcel, or as it was. */
   again(item: Item, parcel: Parcel, now: Instant): void
   giveBack(item: Item): void
   extend(item: Item, leaseEnd: Instant): void
   /** What could be taken, and what follows in line: it waits as well. */
   waitingNow(now: Instant): readonly Item[]
+  /** How many wait behind the dead. */
+  held(): number
   /** When, with no one's doing, more may become ready. */
   next(): Instant
   readonly bell: Set<() => void>
@@ -106,7 +118,7 @@ export const openBox = (): Box => {
     expire: Number.POSITIVE_INFINITY,
     bell,
     put: (parcel, now) => {
-      const item: Item = { parcel, token: 0, returned: false, leaseEnd: 0, placedAt: now }
+      const item: Item = { parcel, token: 0, returned: false, leaseEnd: 0, placedAt: now, letter: undefined }
       const key = box.ordered ? parcel.event.extensions.orderkey : undefined
       if (key === undefined) return place(item, now)
       const line = lines.get(key)
@@ -132,6 +144,37 @@ export const openBox = (): Box => {
       return taken
     },
     remove,
+    hold: (item, letter, now) => {
+      if (lineOf(item)?.[0] !== item) return remove(item, now)
+      item.token++
+      item.letter = letter
+      out.delete(item)
+    },
+    release: (orderKey, letter, now) => {
+      const head = lines.get(orderKey)?.[0]
+      if (head?.letter === letter) remove(head, now)
+    },
+    behind: (orderKey, letter) => {
+      const line = lines.get(orderKey)
+      return line?.[0]?.letter === letter ? line.length - 1 : 0
+    },
+    isInLine: (parcel, now) => {
+      const { event, trail } = parcel
+      const line = event.extensions.orderkey === undefined ? undefined : lines.get(event.extensions.orderkey)
+      return (line ?? []).some((item) => {
+        const known = item.parcel
+        if (known.event.id !== event.id || known.event.source !== event.source) return false
+        if (item.letter !== undefined && item.letter === trail.replay?.letter) {
+          item.token++
+          item.letter = undefined
+          item.returned = false
+          item.parcel = parcel
+          place(item, now)
+          return true
+        }
+        return known.trail.generation >= trail.generation && isSame(known.event.data, event.data)
+      })
+    },
     again: (item, parcel, now) => {
       item.token++
       item.returned = false
@@ -146,10 +189,16 @@ export const openBox = (): Box => {
     },
     waitingNow: (now) => {
       sweep(now)
-      const followers = [...lines.values()].flatMap((line) => line.slice(1))
+      const followers = [...lines.values()].flatMap((line) => (isHeld(line) ? [] : line.slice(1)))
       return [...ready, ...followers.filter(({ parcel }) => parcel.due <= now)]
     },
+    held: () => [...lines.values()].reduce((sum, line) => sum + (isHeld(line) ? line.length - 1 : 0), 0),
     next: () => Math.min(waiting[0]?.parcel.due ?? Number.POSITIVE_INFINITY, firstLeaseEnd),
   }
   return box
 }
+
+const isHeld = (line: readonly Item[]): boolean => line[0]?.letter !== undefined
+
+const isSame = (a: Uint8Array | null, b: Uint8Array | null): boolean =>
+  a === null || b === null ? a === b : Buffer.compare(a, b) === 0

@@ -84,7 +84,8 @@ export const openInlet = (world: World, box: Box, terms: Terms, { clock }: Tools
         break
       case 'bury':
         sendTo(world, settlement.to, letterEvent(settlement.letter), now)
-        box.remove(out.item, now)
+        if (settlement.holds) box.hold(out.item, settlement.letter.id, now)
+        else box.remove(out.item, now)
         break
       case 'ack':
         if (settlement.receipt) sendTo(world, settlement.receipt.to, receiptEvent(settlement.receipt), now)
@@ -111,7 +112,9 @@ export const openInlet = (world: World, box: Box, terms: Terms, { clock }: Tools
         (least, { parcel }) => Math.min(least, parcel.due),
         Number.POSITIVE_INFINITY,
       )
-      return waiting.length ? { waiting: waiting.length, oldest } : { waiting: 0 }
+      const held = box.held()
+      const most = held > 0 ? { held } : {}
+      return waiting.length ? { waiting: waiting.length, oldest, ...most } : { waiting: 0, ...most }
     },
     close: async () => {
       closed = true

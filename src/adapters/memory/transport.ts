@@ -75,7 +75,19 @@ export const openTransport = (world: World, tools: Tools): Transport => {
           { fix: 'start that service once, or mend the name' },
         )
       }
-      for (const parcel of parcels) door.box.put(copyOf(parcel), tools.clock.now())
+      const now = tools.clock.now()
+      for (const parcel of parcels.map(copyOf)) {
+        if (!door.box.isInLine(parcel, now)) door.box.put(parcel, now)
+      }
+    },
+    release: async (to, keys) => {
+      mustBeOpen()
+      const now = tools.clock.now()
+      for (const { orderKey, letter } of keys) doorAt(world, to)?.box.release(orderKey, letter, now)
+    },
+    behind: async (to, keys) => {
+      mustBeOpen()
+      return keys.map(({ orderKey, letter }) => doorAt(world, to)?.box.behind(orderKey, letter) ?? 0)
     },
     close: async () => {
       closed = true

@@ -66,7 +66,7 @@ export interface ConfirmChannel extends Channel {
 
 export interface QueueOptions {
   readonly durable: boolean
-  readonly arguments: Readonly<Record<string, string | number>>
+  readonly arguments: Readonly<Record<string, string | number | boolean>>
 }
 
 interface QueueState {

@@ -21,7 +21,7 @@ const COLLECTING = 250
 const can: Can = {
   later: LONGEST_WAIT,
   late: (ms) => (ms <= 0 ? WAY_HOME : Math.max(0, tierFor(ms) - ms) + WAY_HOME),
-  order: 'none',
+  order: 'owner',
   lease: false,
   except: false,
   claims: false,

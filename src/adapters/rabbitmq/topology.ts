@@ -49,6 +49,8 @@ export const declareSubscription =
         ...(type === 'quorum' && { ...QUORUM, 'x-delivery-limit': DELIVERY_LIMIT }),
         ...(first && { 'x-dead-letter-exchange': dead, 'x-dead-letter-routing-key': first.name }),
         ...(first && type === 'quorum' && SURELY),
+        // one consumer at a time, so that what arrives is taken in order however many workers there are
+        ...(to.order === 'key' && { 'x-single-active-consumer': true }),
       }),
     )
     await channel.bindQueue(queue, exchange, binding)

@@ -1,5 +1,5 @@
 import type { File } from './file.ts'
-import { PARKED } from './schema.ts'
+import { BURIED, PARKED } from './schema.ts'
 
 /**
  * Order by key. Only the first unsettled parcel of a key can be taken; those behind it are parked, and the
@@ -20,8 +20,9 @@ export const keepOrder = (file: File, door: number): void => {
   file.sql(PARK_FOLLOWERS).run(door)
 }
 
-/** The subscription no longer asks for order. */
+/** The subscription no longer asks for order: what the dead held goes on too. */
 export const loseOrder = (file: File, door: number): void => {
+  file.sql(FORGET_DEAD).run(door)
   file.sql(FREE_ALL).run(door)
 }
 
@@ -41,6 +42,8 @@ WHERE subscription = ? AND order_key IS NOT NULL AND at = due AND EXISTS (
   SELECT 1 FROM reprieve_parcel AS ahead
   WHERE ahead.subscription = reprieve_parcel.subscription
     AND ahead.order_key = reprieve_parcel.order_key AND ahead.id < reprieve_parcel.id)`
+
+const FORGET_DEAD = `DELETE FROM reprieve_parcel WHERE subscription = ? AND at = ${BURIED}`
 
 const FREE_ALL = `
 UPDATE reprieve_parcel SET order_key = NULL, at = CASE WHEN at >= ${PARKED} THEN due ELSE at END

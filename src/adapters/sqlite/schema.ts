@@ -9,6 +9,7 @@ export const VERSION = 2
  *
  *   at = due             it waits, or is ready
  *   at = due + PARKED    it follows an unsettled parcel with its order key
+ *   at = BURIED          it is dead, and its letter buried: what is left holds its order key
  *   any other            it is out, and taken again if it is not settled by then
  *
  * Ids are never used twice (AUTOINCREMENT): a late settlement must not meet a new parcel under an old id.
@@ -48,6 +49,7 @@ CREATE TABLE reprieve_parcel (
 ) STRICT;
 CREATE INDEX reprieve_parcel_at ON reprieve_parcel (subscription, at, id, type);
 CREATE INDEX reprieve_parcel_order ON reprieve_parcel (subscription, order_key, id) WHERE order_key IS NOT NULL;
+CREATE INDEX reprieve_parcel_line ON reprieve_parcel (subscription, event) WHERE order_key IS NOT NULL;
 
 CREATE TABLE reprieve_ledger (
   service TEXT NOT NULL,
@@ -97,3 +99,6 @@ export const UPGRADES: Readonly<Record<number, string>> = {
 
 /** Larger than any moment that is kept, so that what is parked sorts behind all that waits. */
 export const PARKED = 2 ** 52
+
+/** Before any moment: it is never ready, whoever looks. */
+export const BURIED = -1

@@ -2,6 +2,7 @@ import type { Settled, Settlement } from '../../contracts/transport.ts'
 import { endingOf, heldHere } from '../../core/ledger.ts'
 import { letterEvent, receiptEvent } from '../../core/letter.ts'
 import type { Instant } from '../../core/time.ts'
+import { holdKey } from './dead-keys.ts'
 import type { File } from './file.ts'
 import { endClaim } from './ledger.ts'
 import { letNextGo } from './order.ts'
@@ -67,7 +68,7 @@ export const settleOne = (room: Room, { settlement, handle, written, trail }: Re
       if (settlement.receipt) send(room, settlement.receipt.to, written!)
       return 'done'
     case 'bury':
-      if (!gone(room, handle)) return 'lost'
+      if (!(holds(room, settlement, handle) || gone(room, handle))) return 'lost'
       send(room, settlement.to, written!)
       return 'done'
     case 'later':
@@ -89,6 +90,14 @@ const gone = ({ file, door, stirred }: Room, { id, token, orderKey }: Handle): b
   }
   return true
 }
+
+/** The dead event's row stays and holds its order key. */
+const holds = (
+  { file }: Room,
+  { holds: asked, letter }: Extract<Settlement, { do: 'bury' }>,
+  handle: Handle,
+): boolean =>
+  asked === true && handle.orderKey !== null && holdKey(file, handle, letter.id, letter.trail.generation)
 
 const send = ({ file, subscriptions, now, stirred }: Room, to: string, written: Written): void => {
   const destination = subscriptions.buryAt(to)

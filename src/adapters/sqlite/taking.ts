@@ -1,5 +1,6 @@
 import type { Delivery, Lag, Subscription } from '../../contracts/transport.ts'
 import type { Instant } from '../../core/time.ts'
+import { countHeld } from './dead-keys.ts'
 import type { File } from './file.ts'
 import { claimKey } from './ledger.ts'
 import { COLUMNS, instant, type ParcelRow, readParcel } from './parcels.ts'
@@ -105,15 +106,22 @@ export const dropExpired = (file: File, door: Door, now: Instant): void => {
   if (door.expire !== undefined) file.sql(DROP_EXPIRED).run(door.id, oldestKept(door, now))
 }
 
+const NONE_HELD = { held: 0, due: 0 }
+
 const COUNT_READY = `
 SELECT (SELECT count(*) ${READY})
   + (SELECT count(*) FROM reprieve_parcel WHERE subscription = ? AND at BETWEEN ${PARKED} AND ?) AS waiting,
   (SELECT due ${READY} ORDER BY at, id LIMIT 1) AS oldest`
 
-/** What is ready, followers of an order key included: they wait too. */
+/** What is ready, followers of an order key included: they wait too, unless they are held. */
 export const countReady = (file: File, door: Door, now: Instant): Lag => {
   const { id } = door
   const since = oldestKept(door, now)
   const row = file.sql(COUNT_READY).get(id, since, now, id, PARKED + now, id, since, now)!
-  return { waiting: row.waiting as number, ...(row.oldest !== null && { oldest: row.oldest as number }) }
+  const { held, due } = door.ordered ? countHeld(file, door, now) : NONE_HELD
+  return {
+    waiting: (row.waiting as number) - due,
+    ...(row.oldest !== null && { oldest: row.oldest as number }),
+    ...(held > 0 && { held }),
+  }
 }

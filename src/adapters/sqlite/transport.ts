@@ -1,6 +1,7 @@
 import type { Destination, Inlet, Subscription, Transport } from '../../contracts/transport.ts'
 import { ReprieveError } from '../../core/error.ts'
 import { checkEvent } from '../../core/event.ts'
+import { countBehind, isInLine, releaseKey } from './dead-keys.ts'
 import { inletOf, type Terms } from './inlet.ts'
 import { insertParcel, type Written, writtenOf } from './parcels.ts'
 import type { Room } from './room.ts'
@@ -56,14 +57,35 @@ export const transportOf = (room: Room, leave: () => Promise<void>): Transport =
 
   const forward: Transport['forward'] = async (to, parcels) => {
     checkOpen()
-    const written = parcels.map(({ event, trail, due }) => ({ due, ...writtenOf(event, trail) }))
+    const written = parcels.map((parcel) => ({ parcel, ...writtenOf(parcel.event, parcel.trail) }))
     const door = await writer.write(() => {
       const found = subscriptions.find(to)
       if (!found) throw unknown(to)
-      for (const each of written) insertParcel(file, found, each, each.due)
+      for (const each of written) {
+        if (!isInLine(file, found, each.parcel, each)) insertParcel(file, found, each, each.parcel.due)
+      }
       return found.id
     }, parcels.length)
     bells.ring([door])
+  }
+
+  const release: Transport['release'] = async (to, keys) => {
+    checkOpen()
+    const door = await writer.write(() => {
+      const found = subscriptions.find(to)
+      if (!found) return undefined
+      for (const each of keys) releaseKey(file, found, each)
+      return found.id
+    }, keys.length)
+    if (door !== undefined) bells.ring([door])
+  }
+
+  const behind: Transport['behind'] = async (to, keys) => {
+    checkOpen()
+    return writer.read(() => {
+      const door = subscriptions.find(to)
+      return keys.map((each) => (door ? countBehind(file, door, each) : 0))
+    })
   }
 
   const subscribe = async (to: Subscription): Promise<Inlet> => {
@@ -103,6 +125,8 @@ export const transportOf = (room: Room, leave: () => Promise<void>): Transport =
     subscribe,
     collect,
     forward,
+    release,
+    behind,
     close: () => {
       closing ??= Promise.resolve().then(close)
       return closing

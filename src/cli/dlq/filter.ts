@@ -3,7 +3,7 @@ import type { LetterFilter, LetterState } from '../../contracts/letters.ts'
 import { CATEGORIES, type Category, KINDS, type Kind } from '../../core/failure.ts'
 import type { Common } from '../options.ts'
 
-export const STATES: readonly LetterState[] = ['open', 'replaying', 'resolved', 'dead again']
+export const STATES: readonly LetterState[] = ['open', 'replaying', 'resolved', 'dead again', 'discarded']
 
 export interface FilterFlags extends Common {
   readonly service?: string

@@ -75,4 +75,5 @@ const PAINT: Readonly<Record<LetterState, (text: string) => string>> = {
   replaying: calm,
   resolved: good,
   'dead again': bad,
+  discarded: calm,
 }

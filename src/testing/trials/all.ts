@@ -3,6 +3,7 @@ import { brokenTrials } from './broken.ts'
 import { buryTrials } from './bury.ts'
 import { carryTrials } from './carry.ts'
 import { claimTrials } from './claims.ts'
+import { deadKeyTrials } from './dead-keys.ts'
 import { forwardTrials } from './forward.ts'
 import { laterTrials } from './later.ts'
 import { leaseTrials } from './lease.ts'
@@ -27,6 +28,7 @@ export const trials: readonly Trial[] = [
   ...carryTrials,
   ...brokenTrials,
   ...orderTrials,
+  ...deadKeyTrials,
   ...claimTrials,
   ...ledgerTrials,
   ...boardTrials,
