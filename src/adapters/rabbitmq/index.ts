@@ -87,6 +87,7 @@ export const openTransport = async (
         queue,
         topic: to.topic,
         window: to.window,
+        alone: to.order === 'key',
         burial: exchangeOfDead(queue),
         declare: declareSubscription(to, exchange, settings.queue),
       })

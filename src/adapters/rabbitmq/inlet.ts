@@ -13,6 +13,8 @@ import { type Declare, declareOn, waitingIn } from './topology.ts'
 
 export interface Door extends Omit<From, 'mint'>, Home {
   readonly window: number
+  /** One active consumer at a time, for the sake of order. */
+  readonly alone?: boolean
   readonly declare: Declare
 }
 
@@ -28,7 +30,7 @@ export const openInlet = async (
   counts: Counts,
 ): Promise<Inlet> => {
   const { clock, dice, journal } = tools
-  const { queue } = door
+  const { queue, alone = false } = door
   const from = { ...door, mint: dice.uuid }
   const { place } = link
   const stop = new AbortController()
@@ -45,7 +47,7 @@ export const openInlet = async (
     const connection = await link.connection()
     await declareOn(connection, clock, place, door.declare)
     const window = Math.max(1, Math.min(door.window, LARGEST_WINDOW))
-    return beginSession(connection, { queue, window, place, arrived: wake }, clock, counts)
+    return beginSession(connection, { queue, alone, window, place, arrived: wake }, clock, counts)
   }
 
   let session = await begin()

@@ -35,6 +35,8 @@ export interface Session {
 
 interface Consumer {
   readonly queue: string
+  /** Its queue has one active consumer at a time, for the sake of order. */
+  readonly alone: boolean
   readonly window: number
   readonly place: string
   readonly arrived: () => void
@@ -42,7 +44,7 @@ interface Consumer {
 
 export const beginSession = async (
   connection: Connection,
-  { queue, window, place, arrived }: Consumer,
+  { queue, alone, window, place, arrived }: Consumer,
   clock: Clock,
   counts: Counts,
 ): Promise<Session> => {
@@ -98,6 +100,8 @@ export const beginSession = async (
       if (ended) return
       end('it was closed')
       const leave = async (): Promise<void> => {
+        // between the two the next consumer would be handed what comes behind all that this one still has
+        if (alone) return channel.close()
         await channel.cancel(consumer)
         channel.nackAll(true) // before the close, which would count as a delivery of each
         await channel.close()
