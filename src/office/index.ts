@@ -1,3 +1,3 @@
 export { knownDestinations, rememberDestinations } from './destinations.ts'
-export { createOffice, type Office, type ReplayResult } from './office.ts'
+export { createOffice, type DiscardResult, type Office, type ReplayResult } from './office.ts'
 export { type BreakerLine, createHand, type Hand } from './orders.ts'

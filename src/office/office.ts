@@ -3,7 +3,9 @@ import type { AppStore } from '../contracts/store.ts'
 import type { Tools } from '../contracts/tools.ts'
 import type { Destination, Transport } from '../contracts/transport.ts'
 import { ReprieveError } from '../core/error.ts'
+import type { Letter } from '../core/letter.ts'
 import type { Millis } from '../core/time.ts'
+import { deadKeysAt } from './dead-keys.ts'
 import { type Intake, openIntake } from './ingest.ts'
 import { byAddress, replayParcel } from './replay.ts'
 
@@ -20,6 +22,13 @@ export interface Office {
   show(id: string): Promise<KeptLetter>
   /** Sends letters back to the subscription that failed. A letter named by id goes again though it is on its way. */
   replay(filter: LetterFilter): Promise<ReplayResult>
+  /**
+   * Gives up open letters for good; what waits behind them with their order keys goes on, in order. To do it again frees
+   * again: nothing stays held because a process died in between.
+   */
+  discard(ids: readonly string[], options?: { readonly reason?: string }): Promise<DiscardResult>
+  /** How many events wait behind a letter because its order key is held (`afterDeath: hold`). */
+  behind(letter: Letter): Promise<number>
   close(): Promise<void>
 }
 
@@ -28,6 +37,13 @@ export interface ReplayResult {
   readonly sent: readonly string[]
   /** Ids that were asked for and not sent, with the reason. */
   readonly skipped: readonly { readonly id: string; readonly because: string }[]
+}
+
+export interface DiscardResult {
+  readonly discarded: readonly string[]
+  readonly skipped: ReplayResult['skipped']
+  /** How many events waited behind them and go on now. */
+  readonly freed: number
 }
 
 export interface OfficeOptions {
@@ -46,6 +62,7 @@ export const createOffice = async ({ transport, store, tools }: OfficeOptions): 
   const receiptTo = `reprieve.receipts.${await officeName(store, tools)}`
   // beside a broker the companion buries into the store: the office looks there too
   const sources = companion && companion !== transport ? [transport, companion] : [transport]
+  const deadKeys = deadKeysAt(sources)
   const stop = new AbortController()
   const opened: { intake: Intake; running: Promise<void> }[] = []
 
@@ -97,6 +114,21 @@ export const createOffice = async ({ transport, store, tools }: OfficeOptions): 
     return found ? `it is ${found.state}` : 'no letter has this id'
   }
 
+  /** Taken first, so that nobody replays it meanwhile; then its followers are let go. */
+  const discardOne = async (id: string, reason: string | undefined): Promise<number | undefined> => {
+    const [found] = await letters.find({ ids: [id] }, 1)
+    if (!found) return undefined
+    const { letter } = found
+    const at = clock.now()
+    const [marked] = await letters.mark([{ id, from: ['open', 'discarded'], to: 'discarded', at }])
+    if (!marked) return undefined
+    const freed = await deadKeys.behind(letter)
+    await deadKeys.release(letter)
+    const { service } = letter
+    journal({ at, is: 'discarded', letter: id, service, ...(reason !== undefined && { reason }) })
+    return freed
+  }
+
   return {
     receiptTo,
     open: async (destinations) => {
@@ -135,6 +167,19 @@ export const createOffice = async ({ transport, store, tools }: OfficeOptions): 
       const left = (filter.ids ?? frozen).filter((id) => !sent.includes(id))
       return { sent, skipped: await Promise.all(left.map(async (id) => ({ id, because: await whyNot(id) }))) }
     },
+    discard: async (ids, { reason } = {}) => {
+      const discarded: string[] = []
+      const skipped: { id: string; because: string }[] = []
+      let freed = 0
+      for (const id of ids) {
+        const count = await discardOne(id, reason)
+        if (count === undefined) skipped.push({ id, because: await whyNot(id) })
+        else discarded.push(id)
+        freed += count ?? 0
+      }
+      return { discarded, skipped, freed }
+    },
+    behind: deadKeys.behind,
     close: async () => {
       stop.abort()
       await Promise.all(opened.splice(0).map(({ intake, running }) => running.then(() => intake.close())))

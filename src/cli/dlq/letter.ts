@@ -11,11 +11,11 @@ import { padded } from '../print/width.ts'
 const MOST_PAYLOAD = 4000
 
 /** A letter as an operator reads it: what happened, how it came to that, and what was lost of it. */
-export const letterText = ({ letter, state, stateAt }: KeptLetter): string =>
+export const letterText = ({ letter, state, stateAt }: KeptLetter, behind = 0): string =>
   [
     `${strong(letter.id)}  ${state} since ${iso(stateAt)}`,
     bad(inertLines(letter.error)),
-    facts(summary(letter)),
+    facts(behind === 0 ? summary(letter) : [...summary(letter), ['held behind it', waits(behind)]]),
     section('trail', trail(letter)),
     section('stack', letter.stack === undefined ? '' : calm(inertLines(letter.stack))),
     section('event', facts(attributes(letter.event))),
@@ -44,6 +44,9 @@ const summary = (letter: Letter): readonly (readonly [string, string])[] => [
   ['destination', `${letter.destination} on ${letter.transport}`],
   ['fingerprint', letter.fingerprint],
 ]
+
+const waits = (behind: number): string =>
+  `${behind} with its order key; they go on when it is replayed to a good end, or discarded`
 
 const generation = ({ trail }: Letter): string =>
   trail.generation === 0 ? '' : `, replay ${trail.generation}`

@@ -20,6 +20,7 @@ const show = async (flags: Common, typed: string): Promise<Ended> => {
   const { office } = opened.app
   const [id] = await wholeIds(office, [typed])
   const kept = await office.show(id!)
-  if (flags.json) sayJson({ ...toEnvelope(kept.letter), state: kept.state })
-  else say(letterText(kept))
+  const behind = await office.behind(kept.letter)
+  if (flags.json) sayJson({ ...toEnvelope(kept.letter), state: kept.state, behind })
+  else say(letterText(kept, behind))
 }
