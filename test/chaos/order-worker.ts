@@ -1,0 +1,24 @@
+import { appendFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { reprieve, Transient } from '../../src/index.ts'
+
+/**
+ * One worker of the order test. All workers write their effects to one file, a line each, appended in one call: its
+ * lines are in the order in which things happened, whoever did them.
+ */
+const [, , transport, store, effects] = process.argv as [string, string, string, string, string]
+const here = dirname(fileURLToPath(import.meta.url))
+
+const app = await reprieve({ rules: join(here, 'order.yaml'), transport, store, office: false })
+
+app
+  .service('order-svc')
+  .on(process.env.CHAOS_TYPE!, async ({ data }: { data: { key: string; n: number } }) => {
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 20))
+    if (Math.random() < 0.15) throw new Transient('not now')
+    appendFileSync(effects, `${data.key} ${data.n} ${process.pid}\n`)
+  })
+
+await app.start()
+process.send?.('ready')
