@@ -29,7 +29,7 @@ export const startWatchdog = (
   const beating = setInterval(() => Atomics.add(beats, 0, 1), every).unref()
   // compiled, the thread's file ends as this one does
   const file = new URL(`./watchdog-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
-  const thread = new Worker(file, { workerData: { beats, every, after }, stdout: false, stderr: false })
+  const thread = new Worker(file, { workerData: { beats, every, after }, execArgv: [] })
   thread.unref()
   thread.on('message', ({ ms, frames }: Blocked) => {
     const error = new Error(`it was blocked for ${ms} ms or longer${frames[0] ? `, at ${frames[0]}` : ''}`)

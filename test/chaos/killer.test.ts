@@ -1,0 +1,71 @@
+import { connect } from 'amqplib'
+import { describe, expect, it } from 'vitest'
+import { describeWith } from '../services/urls.ts'
+import { type KillerOptions, type KillerResult, killerTest, WINDOW } from './killer.ts'
+
+const only = async (options: Omit<KillerOptions, 'patience'>): Promise<KillerResult> => {
+  const result = await killerTest({ ...options, patience: 150_000 })
+  const { killer, runs, deaths, letters, done, missing, doubled, seconds, code } = result
+  console.log(
+    `killer test: ${JSON.stringify({ runs, deaths, letters, done, missing, doubled, seconds, code })}`,
+  )
+  expect(letters).toEqual([
+    {
+      event: killer,
+      kind: 'crash',
+      reason: 'poison',
+      error: 'the process died 3 times on it',
+      to: expect.any(String),
+    },
+  ])
+  expect({ missing, done }).toEqual({ missing: 0, done: options.events - 1 })
+  expect({ runs, deaths, code }).toEqual({ runs: 3, deaths: 3, code: 0 })
+  expect(doubled).toBeLessThanOrEqual(options.pattern === 'upsert' ? 2 * WINDOW : WINDOW)
+  return result
+}
+
+const EXIT = 'process.exit()'
+const LOOP = 'for (;;) {}'
+const EAT = 'const eaten = []; for (;;) eaten.push(new Array(1000).fill({ id }).map((each) => ({ ...each })))'
+
+describe('one message that kills its process, and only it, is quarantined', () => {
+  it(
+    'by process.exit, among 10,000',
+    () => only({ transport: 'sqlite', events: 10_000, deed: EXIT }),
+    180_000,
+  )
+
+  it(
+    'by process.exit, where only what comes again is claimed',
+    () => only({ transport: 'sqlite', events: 1000, deed: EXIT, pattern: 'upsert' }),
+    180_000,
+  )
+
+  it(
+    'by eating all memory',
+    () =>
+      only({ transport: 'sqlite', events: 500, deed: EAT, env: { NODE_OPTIONS: '--max-old-space-size=80' } }),
+    180_000,
+  )
+
+  it('by a loop without end, and the watchdog says where', async () => {
+    const { stderr } = await only({
+      transport: 'sqlite',
+      events: 500,
+      deed: LOOP,
+      args: ['--stuck-after', '2s'],
+    })
+    expect(stderr).toMatch(/the event loop has been blocked for \d+ ms:\n {4}at .*handlers\.ts:7:/)
+  }, 180_000)
+})
+
+describeWith('amqp', 'one message that kills its process on a real RabbitMQ', (url) => {
+  it('is quarantined, and only it', async () => {
+    const { queues, letters } = await only({ transport: url, events: 1000, deed: EXIT })
+    const model = await connect(url)
+    const channel = await model.createChannel()
+    for (const queue of [...queues, ...letters.map(({ to }) => to)]) await channel.deleteQueue(queue)
+    for (const queue of queues) await channel.deleteExchange(`${queue}.dlx`)
+    await model.close()
+  }, 180_000)
+})

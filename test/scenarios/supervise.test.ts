@@ -1,0 +1,128 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { reprieve } from '../../src/index.ts'
+import { cli, folderWith, project, type Running, startCli } from './child.ts'
+
+const DYING = `import { appendFileSync, writeFileSync } from 'node:fs'
+writeFileSync('pid', String(process.pid))
+export default (app: any) => {
+  app.service('mail-svc').on('task.created', async ({ id, data }: any, ctx: any) => {
+    ctx.log('began ' + id)
+    if (data.exit !== undefined) process.exit(data.exit)
+    if (data.slow) await new Promise((resolve) => setTimeout(resolve, data.slow))
+    appendFileSync('effects', id + '\\n')
+  })
+}
+`
+const RULES = 'version: 1\nservices: { mail-svc: { lease: 1s, window: 10, concurrency: 2 } }\n'
+const dying = () => folderWith({ 'handlers.ts': DYING, 'reprieve.yaml': RULES })
+const pidIn = (cwd: string) => Number(readFileSync(join(cwd, 'pid'), 'utf8'))
+const effectsIn = (cwd: string) => {
+  const file = join(cwd, 'effects')
+  return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []
+}
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+const publish = (cwd: string, data: object, id: string) =>
+  cli(['publish', 'task.created', JSON.stringify(data), '--id', id], { cwd })
+const stop = async (run: Running) => {
+  run.signal('SIGTERM')
+  return run.ended
+}
+
+it('the library hears no signals, and starts neither processes nor threads', async () => {
+  const cwd = project()
+  const listeners = () =>
+    ['SIGINT', 'SIGTERM', 'exit', 'uncaughtException'].map((name) => process.listenerCount(name))
+  const resources = () =>
+    process
+      .getActiveResourcesInfo()
+      .filter((name) => /Process|Worker|MessagePort/.test(name))
+      .sort()
+  const before = [listeners(), resources()]
+  await using app = await reprieve({ transport: `sqlite:${join(cwd, 'app.db')}` })
+  app.service('mail-svc').on('task.created', () => {})
+  await app.start()
+  await app.publish('task.created', {})
+  expect([listeners(), resources()]).toEqual(before)
+})
+
+describe('the supervisor of reprieve run', () => {
+  it('starts another process when the one that does the work is killed, and passes the signal on', async () => {
+    const cwd = dying()
+    const run = startCli(['run', 'handlers.ts'], { cwd })
+    await run.said('started')
+    const first = pidIn(cwd)
+    process.kill(first, 'SIGKILL')
+    await run.said('died of SIGKILL: another one in')
+    await expect.poll(() => pidIn(cwd), { timeout: 30_000 }).not.toBe(first)
+    await publish(cwd, {}, 'after')
+    await run.said('done       mail-svc  task.created  after')
+    const { code, stdout } = await stop(run)
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/drained/)
+    expect(isAlive(pidIn(cwd))).toBe(false)
+  })
+
+  it('leaves with the code of a process that could not begin', async () => {
+    const cwd = folderWith({ 'handlers.ts': 'process.exit(7)' })
+    expect((await cli(['run', 'handlers.ts'], { cwd })).code).toBe(7)
+    expect((await cli(['run', 'missing.ts'], { cwd })).code).toBe(2)
+  })
+
+  it('leaves nobody behind when it is killed itself: the child drains', async () => {
+    const cwd = dying()
+    const run = startCli(['run', 'handlers.ts'], { cwd })
+    await run.said('started')
+    await publish(cwd, { slow: 500 }, 'long')
+    await run.said('began long')
+    run.signal('SIGKILL')
+    await expect.poll(() => isAlive(pidIn(cwd)), { timeout: 30_000 }).toBe(false)
+    expect(effectsIn(cwd)).toEqual(['long'])
+  })
+
+  it('a signal to the whole group is one signal: handlers finish', async () => {
+    const cwd = dying()
+    const run = startCli(['run', 'handlers.ts'], { cwd })
+    await run.said('started')
+    await publish(cwd, { slow: 1000 }, 'long')
+    await run.said('began long')
+    process.kill(pidIn(cwd), 'SIGTERM')
+    const { code, stdout } = await stop(run)
+    expect({ code, effects: effectsIn(cwd) }).toEqual({ code: 0, effects: ['long'] })
+    expect(stdout).toMatch(/drained/)
+  })
+
+  it('a second signal leaves at once, and nothing is lost', async () => {
+    const cwd = dying()
+    const run = startCli(['run', 'handlers.ts'], { cwd })
+    await run.said('started')
+    for (const id of ['a', 'b', 'c']) await publish(cwd, { slow: 3000 }, id)
+    await run.said('began a')
+    run.signal('SIGTERM')
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    const asked = Date.now()
+    run.signal('SIGTERM')
+    expect((await run.ended).code).toBe(130)
+    expect(Date.now() - asked).toBeLessThan(2500)
+    expect(effectsIn(cwd)).toEqual([])
+    const next = startCli(['run', 'handlers.ts'], { cwd })
+    await expect.poll(() => [...effectsIn(cwd)].sort(), { timeout: 30_000 }).toEqual(['a', 'b', 'c'])
+    await stop(next)
+  })
+
+  it('--no-supervise does the work in the process that was started', async () => {
+    const cwd = dying()
+    const run = startCli(['run', 'handlers.ts', '--no-supervise'], { cwd })
+    await run.said('started')
+    await publish(cwd, { exit: 5 }, 'killer')
+    expect((await run.ended).code).toBe(5)
+  })
+})
