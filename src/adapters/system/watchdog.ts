@@ -30,7 +30,6 @@ export const startWatchdog = (
   // compiled, the thread's file ends as this one does
   const file = new URL(`./watchdog-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
   const thread = new Worker(file, { workerData: { beats, every, after }, execArgv: [] })
-  thread.unref()
   thread.on('message', ({ ms, frames }: Blocked) => {
     const error = new Error(`it was blocked for ${ms} ms or longer${frames[0] ? `, at ${frames[0]}` : ''}`)
     journal({ at: clock.now(), is: 'trouble', where: 'the event loop', error })
@@ -38,6 +37,8 @@ export const startWatchdog = (
   thread.on('error', (error) =>
     journal({ at: clock.now(), is: 'trouble', where: 'the watchdog', error: error as Error }),
   )
+  // after the listeners: one for messages would hold the process again
+  thread.unref()
   return {
     stop: async () => {
       clearInterval(beating)
