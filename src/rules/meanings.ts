@@ -124,7 +124,8 @@ export const MEANINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     failures: 'So many failures of one sort …',
     within: '… within this long are poison.',
     categories: 'Which failures count.',
-    crashes: 'So many deaths of the process on one message are poison too.',
+    crashes:
+      'So many deaths of the process on one message are poison too: two at least, the last of them alone.',
   },
   alerts: {
     retryRate: 'The share of attempts that are retries.',

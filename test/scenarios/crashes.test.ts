@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { open } from '../../src/adapters/memory/index.ts'
 import { readLetter } from '../../src/core/letter.ts'
+import { testApp } from '../../src/testing/app.ts'
 import { createFaults } from '../../src/testing/faults.ts'
 import { testTools } from '../../src/testing/tools.ts'
 import { type Mortal, mortal, never } from './mortal.ts'
@@ -169,4 +170,27 @@ it('a suspect whose beginning can not be marked is put off, and stays one', asyn
   expect(only('alone').at(-1)).toMatchObject({ crashes: 1 })
   expect(only('done')).toHaveLength(1)
   await drain()
+})
+
+it('a handler that ignores its signal and never ends keeps no slot, and its late answer changes nothing', async () => {
+  await using app = await testApp({
+    yaml: `version: 1
+services: { mail: { concurrency: 1, timeout: 5s, policy: { backoff: fixed, delay: 1s, jitter: none, retries: 1 } } }`,
+  })
+  const late: (() => void)[] = []
+  app
+    .service('mail')
+    .on('mail.sent', ({ data }) =>
+      data.hangs ? new Promise((resolve) => late.push(() => resolve(undefined))) : undefined,
+    )
+  const hangs = await app.publish('mail.sent', { hangs: true })
+  const fine = await app.publish('mail.sent', {})
+  await app.settled()
+  expect(app.done().map(({ event }) => event)).toEqual([fine])
+  expect(app.dead()).toMatchObject([{ event: { id: hangs }, reason: 'attempts exhausted' }])
+  expect(late).toHaveLength(2)
+  const before = app.facts.length
+  for (const answer of late) answer()
+  await app.clock.advance(10_000)
+  expect(app.facts).toHaveLength(before)
 })

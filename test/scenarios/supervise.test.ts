@@ -126,3 +126,18 @@ describe('the supervisor of reprieve run', () => {
     expect((await run.ended).code).toBe(5)
   })
 })
+
+it('a process that dies again and again is started less and less often, and a signal ends the waiting', async () => {
+  const text =
+    "export default (app: any) => { app.service('a').on('b', () => {}); setTimeout(() => process.exit(3), 1) }\n"
+  const run = startCli(['run', 'handlers.ts', '--json'], { cwd: folderWith({ 'handlers.ts': text }) })
+  const waits = () =>
+    [...run.soFar().matchAll(/ended with code 3: another one in (\d+) ms/g)].map(([, ms]) => Number(ms))
+  await expect.poll(() => waits().length, { timeout: 50_000, interval: 100 }).toBeGreaterThan(2)
+  const [first, second, third] = waits()
+  expect(first).toBeLessThanOrEqual(200)
+  expect(second).toBeGreaterThanOrEqual(200)
+  expect(third).toBeGreaterThanOrEqual(400)
+  run.signal('SIGTERM')
+  expect([0, 3, 130]).toContain((await run.ended).code)
+})
