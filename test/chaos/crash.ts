@@ -41,6 +41,8 @@ export const crashTest = async (options: CrashOptions): Promise<CrashResult> => 
   const folder = mkdtempSync(join(tmpdir(), 'reprieve-chaos-'))
   const store = `sqlite:${join(folder, 'store.db')}`
   const transport = options.transport === 'sqlite' ? store : options.transport
+  // names of our own: whoever tests on the same broker must not take over our letters
+  const service = `chaos-svc-${process.pid}-${Date.now()}`
   const type = `chaos.event.${process.pid}.${Date.now()}`
   const began = Date.now()
   const workers: ChildProcess[] = []
@@ -50,7 +52,7 @@ export const crashTest = async (options: CrashOptions): Promise<CrashResult> => 
   const startWorker = async (): Promise<ChildProcess> => {
     const effects = join(folder, `effects-${started.length}.log`)
     const child = fork(join(here, 'worker.ts'), [transport, store, effects], {
-      env: { ...process.env, CHAOS_TYPE: type },
+      env: { ...process.env, CHAOS_TYPE: type, CHAOS_SERVICE: service },
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })
     started.push(child)

@@ -19,7 +19,7 @@ const app = await reprieve({
   },
 })
 
-app.service('chaos-svc').on(process.env.CHAOS_TYPE ?? 'chaos.event', async (event) => {
+app.service(process.env.CHAOS_SERVICE!).on(process.env.CHAOS_TYPE!, async (event) => {
   await new Promise((resolve) => setTimeout(resolve, 10 + Math.random() * 60))
   const roll = Math.random()
   if (roll < 0.01) throw new Permanent('no use in trying')
