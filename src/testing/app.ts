@@ -58,9 +58,10 @@ export const testApp = async (options: TestAppOptions = {}): Promise<TestApp> =>
   const whole = faultyTransport(pending.transport, faults)
   const apart = options.ledger === 'apart'
   const transport = apart ? withoutClaims(whole) : whole
+  // the transport is the companion's equal: a second way to it would be past the faults and the counting
   const { companion: _, ...alone } = own
   const store = {
-    ...(apart ? alone : own),
+    ...alone,
     letters: own.letters!,
     ledger: faultyLedger(own.ledger, faults),
   }

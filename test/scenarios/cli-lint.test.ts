@@ -43,10 +43,12 @@ describe('reprieve rules lint', () => {
   it('looks at what the transport can where one is named, by URL, scheme or variable', async () => {
     const files = { 'wrong.yaml': WRONG }
     expect((await run('wrong.yaml', files)).code).toBe(0)
-    const { code, stdout } = await run('wrong.yaml --transport kafka', files)
+    const { code, stdout } = await run('wrong.yaml --transport kafka --store postgres', files)
     expect(code).toBe(1)
     expect(stdout).toMatch(/wrong\.yaml:6 .*\."order\.paid"\.order error order-not-kept: on kafka /)
-    expect((await run('wrong.yaml', files, { REPRIEVE_TRANSPORT: 'amqp://127.0.0.1' })).code).toBe(1)
+    const env = { REPRIEVE_TRANSPORT: 'amqp://127.0.0.1', REPRIEVE_STORE: 'postgres://127.0.0.1' }
+    expect((await run('wrong.yaml', files, env)).code).toBe(1)
+    expect((await run('wrong.yaml --transport kafka --store sqlite:app.db', files)).code).toBe(0)
     expect((await run('wrong.yaml --transport sqlite:app.db', files)).code).toBe(0)
   })
 
@@ -58,7 +60,7 @@ describe('reprieve rules lint', () => {
   })
 
   it('with --json answers an array, empty where all is well', async () => {
-    const { code, stdout } = await run('wrong.yaml --json --transport kafka://127.0.0.1', {
+    const { code, stdout } = await run('wrong.yaml --json --transport kafka://127.0.0.1 --store postgres', {
       'wrong.yaml': WRONG,
     })
     expect(code).toBe(1)

@@ -39,6 +39,32 @@ describeWith('amqp', 'the topology on RabbitMQ', (url) => {
     await channel.assertExchange('reprieve.events', 'topic', { durable: true })
   })
 
+  it('a queue in order has one active consumer, and one that exists without is refused', async () => {
+    const to = desk.subscription({ order: 'key' })
+    const transport = await desk.transport()
+    await transport.subscribe(to)
+    const queue = `${to.service}.${to.topic}`
+    await isDeclared(queue, {
+      'x-queue-type': 'quorum',
+      'x-dead-letter-exchange': `${queue}.dlx`,
+      'x-dead-letter-routing-key': to.destinations[0]!.name,
+      'x-dead-letter-strategy': 'at-least-once',
+      'x-overflow': 'reject-publish',
+      'x-delivery-limit': 1_000_000,
+      'x-single-active-consumer': true,
+    })
+    const loose = desk.subscription()
+    await transport.subscribe(loose)
+    const refused = transport.subscribe({ ...loose, order: 'key' })
+    await expect(refused).rejects.toMatchObject({
+      code: 'topology_differs',
+      fix: expect.stringContaining('rules'),
+    })
+    await expect(refused).rejects.toThrow(
+      `the queue '${loose.service}.${loose.topic}' exists with another x-single-active-consumer`,
+    )
+  })
+
   it('what a stranger rejects there is dead-lettered by the broker to the first destination', async () => {
     const to = desk.subscription()
     const transport = await desk.transport()

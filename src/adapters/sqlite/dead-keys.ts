@@ -59,7 +59,7 @@ export const isInLine = (file: File, door: Door, parcel: Parcel, written: Writte
     })
 }
 
-const IN_LINE = `
+export const IN_LINE = `
 SELECT id, iif(at = ${BURIED}, trail ->> '$.letter', NULL) AS letter,
   coalesce(trail ->> '$.generation', 0) AS generation, data
 FROM reprieve_parcel WHERE subscription = ? AND event = ? AND order_key = ? AND source = ?`

@@ -1,10 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Delivery, Inlet, Subscription } from '../../contracts/transport.ts'
 import type { Event } from '../../core/event.ts'
+import { writeLetter } from '../../core/letter.ts'
+import { freshParcel } from '../../core/parcel.ts'
 import { testTools } from '../../testing/tools.ts'
+import { IN_LINE } from './dead-keys.ts'
 import { open } from './index.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'reprieve-order-'))
@@ -34,6 +38,16 @@ const keyed = (id: string, orderkey: string): Event => event(id, { orderkey })
 const ids = (deliveries: readonly Delivery[]) => deliveries.map(({ parcel }) => parcel.event.id)
 const acks = (deliveries: readonly Delivery[]) =>
   deliveries.map((delivery) => ({ do: 'ack' as const, delivery }))
+
+const failure = { category: 'permanent', kind: 'business', name: 'E', message: 'no', because: 'so' } as const
+const letterOf = ({ parcel }: Delivery) =>
+  writeLetter(parcel, { ...subscription('key'), transport: 'sqlite' }, 'dlq', {
+    reason: 'permanent',
+    failure,
+    at: 0,
+    limit: 1,
+    fingerprint: 'f',
+  })
 
 let files = 0
 const desk = async (order: Subscription['order']) => {
@@ -92,5 +106,35 @@ describe('order by key', () => {
     await ordered.close()
     const loose = await at.transport.subscribe(at.to)
     expect(ids(await present(loose))).toEqual(['a1', 'a2', 'a3'])
+  })
+
+  it('that is given up frees what a dead event held, and asked for again holds it no more', async () => {
+    const at = await desk('key')
+    await at.transport.publish(at.to.topic, [keyed('a1', 'a'), keyed('a2', 'a'), keyed('a3', 'a')])
+    const [a1] = await present(at.inlet)
+    const letter = { ...letterOf(a1!), id: 'l-1' }
+    await at.inlet.settle([{ do: 'bury', delivery: a1!, to: 'dlq', letter, holds: true }])
+    expect(await present(at.inlet)).toEqual([])
+    await at.inlet.close()
+    await (await at.transport.subscribe({ ...at.to, order: 'none' })).close()
+    const again = await at.transport.subscribe(at.to)
+    expect(await at.transport.behind?.(at.to, [{ orderKey: 'a', letter: 'l-1' }])).toEqual([0])
+    const [a2] = await present(again)
+    expect(ids([a2!])).toEqual(['a2'])
+    await again.settle(acks([a2!]))
+    expect(ids(await present(again))).toEqual(['a3'])
+  })
+
+  it('tells by the index alone whether a long line knows a parcel', async () => {
+    const at = await desk('key')
+    const events = Array.from({ length: 5000 }, (_, n) => keyed(`a${n}`, 'a'))
+    const parcels = events.map((each) => freshParcel(each, at.tools.clock.now()))
+    await at.transport.forward(at.to, parcels)
+    await at.transport.forward(at.to, parcels)
+    expect(await at.inlet.lag()).toMatchObject({ waiting: 5000 })
+    const file = new DatabaseSync(join(folder, `${files}.db`), { readOnly: true })
+    const plan = file.prepare(`EXPLAIN QUERY PLAN ${IN_LINE}`).all(1, 'a1', 'a', '/test')
+    file.close()
+    expect(JSON.stringify(plan)).toContain('reprieve_parcel_line (subscription=? AND event=?)')
   })
 })

@@ -12,7 +12,7 @@ const database = { later: Number.POSITIVE_INFINITY, order: 'key', patterns: true
 const rabbitmq: TransportFacts = {
   name: 'rabbitmq',
   later: LONGEST_WAIT,
-  order: 'none',
+  order: 'owner',
   patterns: true,
   unsettled: CONSUMER_TIMEOUT,
 }

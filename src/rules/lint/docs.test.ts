@@ -20,11 +20,13 @@ const shown = (section: string, word: string): Shown => {
   const [, flags, text] =
     new RegExp(`^\`\`\`yaml ${word}(.*)\\n([\\s\\S]*?)^\`\`\`$`, 'm').exec(section) ?? []
   const url = /--transport (\S+)/.exec(flags ?? '')?.[1]
+  const store = /--store (\w+):/.exec(flags ?? '')?.[1]
   const instances = /--instances (\d+)/.exec(flags ?? '')?.[1]
   return {
     text: `version: 1\n${text}`,
     facts: {
       ...(url !== undefined && { transport: transportFacts(url) }),
+      ...(store !== undefined && { store }),
       ...(instances !== undefined && { instances: Number(instances) }),
     },
   }

@@ -69,8 +69,9 @@ services: { mail: { order: none } }
 `
     expect(left(text)).toEqual([])
     const transport = { name: 'kafka', later: 1, order: 'owner', patterns: true } as const
-    expect(left(text, { transport })).toEqual(['lint.silence.0 silence-unused'])
-    expect(left(text.replace('none', 'key'), { transport })).toEqual([])
+    const store = 'postgres'
+    expect(left(text, { transport, store })).toEqual(['lint.silence.0 silence-unused'])
+    expect(left(text.replace('none', 'key'), { transport, store })).toEqual([])
   })
 
   it('without a reason is no rule book', () => {

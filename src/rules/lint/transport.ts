@@ -14,7 +14,7 @@ export const transport: Check = ({ book, facts }) => {
   const words = to.patterns ? undefined : vocabularyOf(book)
   return {
     *pair(pair) {
-      yield* order(to, pair)
+      yield* order(to, facts.store, pair)
       yield* waits(book, to, pair)
       yield* window(to, pair)
       const { service, event, path } = pair
@@ -30,17 +30,30 @@ export const transport: Check = ({ book, facts }) => {
   }
 }
 
-function* order(to: TransportFacts, { rules, from, example }: Pair): Generator<Remark> {
-  const path = rules.order === 'key' && to.order !== 'key' ? from('order') : undefined
+/** The stores that can hold keys in retry for a transport that keeps the order of arrival only. */
+const COMPANIONS: ReadonlySet<string> = new Set(['sqlite', 'memory'])
+
+/** A store that nobody named is sqlite: beside a broker. */
+function* order(
+  to: TransportFacts,
+  store: string | undefined,
+  { rules, from, example }: Pair,
+): Generator<Remark> {
+  if (rules.order !== 'key' || to.order === 'key') return
+  if (to.order === 'owner' && (store === undefined || COMPANIONS.has(store))) return
+  const path = from('order')
   if (!path) return
   yield {
     id: 'order-not-kept',
     path,
     reason:
       to.order === 'owner'
-        ? `on ${to.name} a retry leaves the order of its partition, so that order by key can't be kept${example(path)}`
+        ? `on ${to.name} a retry leaves the order of arrival, and the store, ${store}, can't hold its key meanwhile${example(path)}`
         : `${to.name} can't keep order by key${example(path)}`,
-    fix: "run it on a transport that keeps order by key, such as sqlite:, or write 'order: none'",
+    fix:
+      to.order === 'owner'
+        ? "use a sqlite: store beside it, or write 'order: none'"
+        : "run it on a transport that keeps order by key, such as sqlite:, or write 'order: none'",
   }
 }
 
