@@ -84,7 +84,8 @@ export const MEANINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     alerts: 'When someone should look, metric by metric.',
     channel: 'Part of the destination’s name, such as email or sms.',
     order: 'key: events with the same order key one after another.',
-    afterDeath: 'With order by key: what becomes of those behind one that died.',
+    afterDeath:
+      'With order by key, what becomes of those behind one that died: continue, or hold until it is replayed or discarded.',
     batch: 'Events handled together: a batcher by name, a batch in place, or off.',
     ttl: 'After this long an event is too late to be worth handling.',
     priority: 'high and critical take the fast lane.',

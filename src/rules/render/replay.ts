@@ -30,6 +30,7 @@ export const replayProcedure = ({ doors, destinations }: Topology): readonly str
     ]),
     '6. See what died again. The exit code of a replay is 1 as long as something did, or is still on the way.',
     commands([`reprieve dlq list --service ${example} --state 'dead again'`]),
+    ...held(doors),
     ...scheduled(doors),
     'How each destination is worked off:',
     grid(
@@ -46,6 +47,19 @@ export const replayProcedure = ({ doors, destinations }: Topology): readonly str
 
 const strategies = (rows: readonly Rules[]): string =>
   [...new Set(rows.map(({ deadLetter }) => reprocessingWords(deadLetter.reprocessing)))].join('; ')
+
+/** Where a dead letter may hold up others, that comes first. */
+const held = (doors: Topology['doors']): readonly string[] => {
+  const holding = doors.filter(({ rows }) =>
+    rows.some(({ order, afterDeath }) => order === 'key' && afterDeath === 'hold'),
+  )
+  const services = [...new Set(holding.map(({ service }) => service))]
+  if (services.length === 0) return []
+  return [
+    `A dead letter of ${services.map(code).join(', ')} may hold up what comes after it with its order key; \`dlq show\` tells how many wait. They go on in order when it is resolved, or given up:`,
+    commands(['reprieve dlq discard <id> --reason "…"']),
+  ]
+}
 
 /** Those that are worked off by a schedule, with what it is to run. */
 const scheduled = (doors: Topology['doors']): readonly string[] => {
