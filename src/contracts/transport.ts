@@ -1,6 +1,7 @@
 import type { Event } from '../core/event.ts'
 import type { Claim, LedgerKey } from '../core/ledger.ts'
 import type { Letter, Receipt } from '../core/letter.ts'
+import type { Ordering } from '../core/ordering.ts'
 import type { Parcel } from '../core/parcel.ts'
 import type { Instant, Millis } from '../core/time.ts'
 
@@ -16,6 +17,8 @@ export interface Subscription extends Address {
   /** Types wanted, exact or with a trailing `*`. A transport may filter by them; the runtime does so anyway. */
   readonly types: readonly string[]
   readonly order: 'none' | 'key'
+  /** With order by key: for which types, where not for all. Others are as if they had no order key. */
+  readonly ordering?: Ordering
   /** How long a delivery is ours before it may be handed to someone else. */
   readonly lease: Millis
   /** The most deliveries that may be out and unsettled at once. */

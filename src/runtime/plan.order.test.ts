@@ -38,7 +38,9 @@ describe('order by key is planned', () => {
   })
 
   it('for a handler of a pattern too, where a row within it asks', () => {
-    expect(plan(['stock.*'], 'key').subscriptions).toMatchObject([{ order: 'key' }])
+    expect(plan(['stock.*'], 'key').subscriptions).toMatchObject([
+      { order: 'key', ordering: { types: ['stock.moved'], others: ['stock.*'] } },
+    ])
     expect(() => plan(['stock.*'], 'none')).toThrow(/order: key on stock\.moved/)
   })
 

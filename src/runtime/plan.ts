@@ -75,14 +75,17 @@ export const planService = (
 
   const subscriptions = [...byTopic].map(([topic, types]): Subscription => {
     const events = rowsWithin(book, service, types)
-    const ordered = events.find((type) => rulesOf(topic, type).order === 'key')
-    if (ordered !== undefined) checkOrder(service, ordered, transport, companion)
+    const ordered = events.filter((type) => rulesOf(topic, type).order === 'key')
+    if (ordered.length > 0) checkOrder(service, ordered[0]!, transport, companion)
+    const mixed = ordered.length > 0 && ordered.length < events.length
+    const others = events.filter((type) => !ordered.includes(type))
     return {
       service,
       topic,
       consumerGroup,
       types,
-      order: ordered === undefined ? 'none' : 'key',
+      order: ordered.length === 0 ? 'none' : 'key',
+      ...(mixed && { ordering: { types: ordered, others } }),
       lease,
       window,
       destinations: destinationsFor(book, service, types, topic),

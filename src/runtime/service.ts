@@ -144,6 +144,10 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
     }
   }
 
+  /** What stays at a door with a mover is in no order. */
+  const isInOrder = ({ mover, subscription: { topic, ordering } }: OpenDoor, type: string): boolean =>
+    !mover && (!ordering || plan.rulesOf(topic, type).order === 'key')
+
   /** What waits for a breaker must not wait for others to come as well: it is looked after now and then. */
   const receive = async (
     { inlet, pulling }: OpenDoor,
@@ -194,7 +198,7 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
         extensions.priority ??
         (door.ranked ? plan.rulesOf(door.subscription.topic, type).priority : undefined)
       lanes.add({
-        lane: door.subscription.order === 'key' && !door.mover ? orderkey : undefined,
+        lane: door.subscription.order === 'key' && isInOrder(door, type) ? orderkey : undefined,
         fast: priority === 'high' || priority === 'critical',
         alone: isSuspect(delivery),
         run: (slot) => walk(delivery, door, slot, () => leave(door, goOut)),

@@ -1,6 +1,7 @@
 import type { Address, Inlet, Settlement, Subscription, Transport } from '../contracts/transport.ts'
 import type { Event } from '../core/event.ts'
 import type { Letter } from '../core/letter.ts'
+import { isInOrder } from '../core/ordering.ts'
 import type { Parcel } from '../core/parcel.ts'
 import { matches } from '../core/pattern.ts'
 
@@ -142,7 +143,9 @@ interface Taking {
 const doorName = ({ service, topic }: Address): string => JSON.stringify([service, topic])
 const lineName = ({ service, topic }: Address, orderKey: string): string =>
   JSON.stringify([service, topic, orderKey])
-const lineOf = (to: Subscription, { extensions: { orderkey } }: Event): string | undefined =>
-  to.order === 'key' && orderkey !== undefined ? lineName(to, String(orderkey)) : undefined
+const lineOf = (to: Subscription, { type, extensions: { orderkey } }: Event): string | undefined =>
+  to.order === 'key' && orderkey !== undefined && isInOrder(to.ordering, type)
+    ? lineName(to, String(orderkey))
+    : undefined
 
 const nameOf = (destination: string): string => `destination ${destination}`

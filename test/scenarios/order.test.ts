@@ -154,6 +154,24 @@ const promises = (transport: (name: string) => string) => {
     expect(await app.office.discard([letter.id])).toMatchObject({ discarded: [letter.id], freed: 0 })
   })
 
+  it('a type that asks for no order passes by a key that is held', async () => {
+    const { name, moved, noted, worker } = world(transport)
+    const app = await worker()
+    const notes: Done[] = []
+    app
+      .service(name)
+      .on(moved, () => {
+        throw new Permanent('no such place')
+      })
+      .on(noted, ({ data }: { data: Done }) => void notes.push(data))
+    await app.start()
+    await publishTo(app, moved, 'a', [1, 2])
+    const letter = await keptLetter(app, name)
+    await publishTo(app, noted, 'a', [1, 2, 3])
+    await until('the unordered ones', () => notes.length === 3)
+    await until('one behind the letter', async () => (await app.office.behind(letter)) === 1)
+  })
+
   it('with afterDeath: continue the followers of the dead go on by themselves', async () => {
     const { name, moved, worker } = world(transport, 'continue')
     const app = await worker()

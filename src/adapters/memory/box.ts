@@ -25,7 +25,8 @@ export interface Item {
  */
 export interface Box {
   /** Rules of the latest who opened it; both may change with a new subscription. */
-  ordered: boolean
+  /** Whether events of this type are ordered by key. */
+  inOrder: (type: string) => boolean
   expire: Millis
   put(parcel: Parcel, now: Instant): void
   take(most: number, now: Instant, leaseEnd: Instant, except?: ReadonlySet<string>): readonly Item[]
@@ -114,12 +115,13 @@ export const openBox = (): Box => {
   }
 
   const box: Box = {
-    ordered: false,
+    inOrder: () => false,
     expire: Number.POSITIVE_INFINITY,
     bell,
     put: (parcel, now) => {
       const item: Item = { parcel, token: 0, returned: false, leaseEnd: 0, placedAt: now, letter: undefined }
-      const key = box.ordered ? parcel.event.extensions.orderkey : undefined
+      const { type, extensions } = parcel.event
+      const key = box.inOrder(type) ? extensions.orderkey : undefined
       if (key === undefined) return place(item, now)
       const line = lines.get(key)
       if (line) line.push(item)

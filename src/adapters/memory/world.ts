@@ -2,6 +2,7 @@ import type { Entry } from '../../contracts/board.ts'
 import type { KeptLetter } from '../../contracts/letters.ts'
 import type { Address, Destination, Subscription } from '../../contracts/transport.ts'
 import type { Event } from '../../core/event.ts'
+import { isInOrder } from '../../core/ordering.ts'
 import { freshParcel } from '../../core/parcel.ts'
 import { matches } from '../../core/pattern.ts'
 import type { Instant } from '../../core/time.ts'
@@ -50,7 +51,7 @@ export const doorAt = (world: World, to: Address): Door | undefined => world.doo
 export const openDoor = (world: World, to: Subscription): Door => {
   const door = doorAt(world, to) ?? { to, box: openBox() }
   door.to = to
-  door.box.ordered = to.order === 'key'
+  door.box.inOrder = to.order === 'key' ? (type) => isInOrder(to.ordering, type) : () => false
   world.doors.set(doorName(to), door)
   for (const destination of to.destinations) destinationAt(world, destination)
   return door

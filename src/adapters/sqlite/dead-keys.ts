@@ -45,7 +45,7 @@ WHERE subscription = ? AND order_key = ? AND at >= ${PARKED}
  * behind later ones would turn the order round. False: it is new here.
  */
 export const isInLine = (file: File, door: Door, parcel: Parcel, written: Written): boolean => {
-  if (!door.ordered || written.orderKey === null) return false
+  if (written.orderKey === null || !door.inOrder(written.type)) return false
   const { trail, due } = parcel
   return file
     .sql(IN_LINE)

@@ -125,6 +125,30 @@ describe('order by key', () => {
     expect(ids(await present(again))).toEqual(['a3'])
   })
 
+  it('can be given up for one type and asked for another, and nobody stays parked', async () => {
+    const at = await desk('key')
+    const of = (type: string, id: string): Event => ({ ...keyed(id, 'a'), type })
+    await at.inlet.close()
+    const first = await at.transport.subscribe({ ...at.to, ordering: { types: ['x', 'y'], others: ['z'] } })
+    await at.transport.publish(at.to.topic, [
+      of('x', 'x1'),
+      of('y', 'y1'),
+      of('z', 'z1'),
+      of('y', 'y2'),
+      of('z', 'z2'),
+    ])
+    expect(ids(await present(first))).toEqual(['x1', 'z1', 'z2'])
+    await first.close()
+    const second = await at.transport.subscribe({ ...at.to, ordering: { types: ['y', 'z'], others: ['x'] } })
+    const got = await present(second)
+    expect(ids(got)).toEqual(['x1', 'y1'])
+    await second.settle(acks(got))
+    const next = await present(second)
+    expect(ids(next)).toEqual(['z1'])
+    await second.settle(acks(next))
+    expect(ids(await present(second))).toEqual(['y2'])
+  })
+
   it('tells by the index alone whether a long line knows a parcel', async () => {
     const at = await desk('key')
     const events = Array.from({ length: 5000 }, (_, n) => keyed(`a${n}`, 'a'))

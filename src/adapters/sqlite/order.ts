@@ -14,16 +14,29 @@ export const letNextGo = (file: File, door: number, orderKey: string): void => {
   file.sql(LET_GO).run(door, orderKey)
 }
 
-/** The subscription asks for order from now on: what is not out and not the first of its key is parked. */
-export const keepOrder = (file: File, door: number): void => {
-  file.sql(SET_KEYS).run(door)
-  file.sql(PARK_FOLLOWERS).run(door)
+/** Who is in order by key, before and after a subscription was changed. */
+interface Sorting {
+  readonly inOrder: (type: string) => boolean
 }
 
-/** The subscription no longer asks for order: what the dead held goes on too. */
-export const loseOrder = (file: File, door: number): void => {
-  file.sql(FORGET_DEAD).run(door)
-  file.sql(FREE_ALL).run(door)
+/** What lies there is as if it had come under the new rules, except what is out. */
+export const changeOrder = (file: File, door: number, before: Sorting, after: Sorting): void => {
+  const types = file
+    .sql(TYPES)
+    .all(door)
+    .map(({ type }) => type as string)
+  const gained = types.filter((type) => after.inOrder(type) && !before.inOrder(type))
+  const lost = types.filter((type) => before.inOrder(type) && !after.inOrder(type))
+  if (lost.length > 0) {
+    // what the dead held goes on too
+    file.sql(FORGET_DEAD).run(door, JSON.stringify(lost))
+    file.sql(FREE).run(door, JSON.stringify(lost))
+    file.sql(LET_HEADS_GO).run(door)
+  }
+  if (gained.length > 0) {
+    file.sql(SET_KEYS).run(door, JSON.stringify(gained))
+    file.sql(PARK_FOLLOWERS).run(door)
+  }
 }
 
 const FIRST_OF_KEY =
@@ -32,9 +45,16 @@ const FIRST_OF_KEY =
 const LET_GO = `
 UPDATE reprieve_parcel SET at = due WHERE id = (${FIRST_OF_KEY}) AND at >= ${PARKED}`
 
+/** Only of those with an order key, which are few where it was not asked for. */
+const TYPES = `
+SELECT DISTINCT type FROM reprieve_parcel
+WHERE subscription = ? AND attributes ->> '$.extensions.orderkey' IS NOT NULL`
+
+const OF_TYPES = 'AND type IN (SELECT value FROM json_each(?))'
+
 const SET_KEYS = `
 UPDATE reprieve_parcel SET order_key = attributes ->> '$.extensions.orderkey'
-WHERE subscription = ? AND attributes ->> '$.extensions.orderkey' IS NOT NULL`
+WHERE subscription = ? AND attributes ->> '$.extensions.orderkey' IS NOT NULL ${OF_TYPES}`
 
 const PARK_FOLLOWERS = `
 UPDATE reprieve_parcel SET at = due + ${PARKED}
@@ -43,8 +63,15 @@ WHERE subscription = ? AND order_key IS NOT NULL AND at = due AND EXISTS (
   WHERE ahead.subscription = reprieve_parcel.subscription
     AND ahead.order_key = reprieve_parcel.order_key AND ahead.id < reprieve_parcel.id)`
 
-const FORGET_DEAD = `DELETE FROM reprieve_parcel WHERE subscription = ? AND at = ${BURIED}`
+const FORGET_DEAD = `DELETE FROM reprieve_parcel WHERE subscription = ? AND at = ${BURIED} ${OF_TYPES}`
 
-const FREE_ALL = `
+const FREE = `
 UPDATE reprieve_parcel SET order_key = NULL, at = CASE WHEN at >= ${PARKED} THEN due ELSE at END
-WHERE subscription = ? AND order_key IS NOT NULL`
+WHERE subscription = ? AND order_key IS NOT NULL ${OF_TYPES}`
+
+const LET_HEADS_GO = `
+UPDATE reprieve_parcel SET at = due
+WHERE subscription = ? AND at >= ${PARKED} AND NOT EXISTS (
+  SELECT 1 FROM reprieve_parcel AS ahead
+  WHERE ahead.subscription = reprieve_parcel.subscription
+    AND ahead.order_key = reprieve_parcel.order_key AND ahead.id < reprieve_parcel.id)`

@@ -55,7 +55,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 /** Puts a parcel behind all others of its door. */
 export const insertParcel = (file: File, door: Door, written: Written, at: Instant): void => {
   const due = instant(at)
-  const orderKey = door.ordered ? written.orderKey : null
+  const orderKey = written.orderKey !== null && door.inOrder(written.type) ? written.orderKey : null
   const parked = orderKey !== null && isFollower(file, door.id, orderKey)
   const { id, source, type, attributes, headers, trail, data } = written
   file

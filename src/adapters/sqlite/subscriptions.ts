@@ -1,7 +1,8 @@
 import type { Address, Destination, Subscription } from '../../contracts/transport.ts'
+import { isInOrder, type Ordering } from '../../core/ordering.ts'
 import type { Millis } from '../../core/time.ts'
 import type { File } from './file.ts'
-import { keepOrder, loseOrder } from './order.ts'
+import { changeOrder } from './order.ts'
 
 /** A row of `reprieve_subscription`: one consumer's door, or a destination, which is a door of its own kind. */
 export interface Door {
@@ -10,6 +11,10 @@ export interface Door {
   readonly service: string
   readonly topic: string
   readonly ordered: boolean
+  /** Tells one ordering from another. */
+  readonly order: string
+  /** Whether events of this type are ordered by key. */
+  readonly inOrder: (type: string) => boolean
   readonly expire: Millis | undefined
   readonly wants: (type: string) => boolean
 }
@@ -58,13 +63,11 @@ export const subscriptionsOf = (file: File): Subscriptions => {
     refresh()
     const name = nameOf('subscription', to.service, to.topic)
     const before = doors.get(name)
-    const ordered = to.order === 'key'
-    file
-      .sql(UPSERT)
-      .run('subscription', to.service, to.topic, to.consumerGroup, types(to), ordered ? 1 : 0, null)
+    const ordered = to.order === 'key' ? 1 : 0
+    file.sql(UPSERT).run('subscription', to.service, to.topic, to.consumerGroup, wanted(to), ordered, null)
     changed()
     const door = doors.get(name)!
-    if (before && before.ordered !== ordered) (ordered ? keepOrder : loseOrder)(file, door.id)
+    if (before && before.order !== door.order) changeOrder(file, door.id, before, door)
     return door
   }
 
@@ -118,17 +121,35 @@ ON CONFLICT (kind, service, topic) DO UPDATE SET
 const nameOf = (kind: string, service: string, topic: string): string =>
   JSON.stringify([kind, service, topic])
 
-const types = (to: Subscription): string => JSON.stringify(to.types)
+/** As they are wanted; with what is in order and what not, where that differs. */
+interface Wanted {
+  readonly types: readonly string[]
+  readonly ordering?: Ordering
+}
 
-const doorOf = (row: Record<string, unknown>): Door => ({
-  id: row.id as number,
-  kind: row.kind as Door['kind'],
-  service: row.service as string,
-  topic: row.topic as string,
-  ordered: row.ordered === 1,
-  expire: (row.expire as number | null) ?? undefined,
-  wants: wantsOf(JSON.parse(row.types as string) as readonly string[]),
-})
+const wanted = ({ types, ordering }: Subscription): string =>
+  JSON.stringify(ordering ? ({ types, ordering } satisfies Wanted) : types)
+
+const wantedOf = (text: string): Wanted => {
+  const read = JSON.parse(text) as Wanted | readonly string[]
+  return Array.isArray(read) ? { types: read } : (read as Wanted)
+}
+
+const doorOf = (row: Record<string, unknown>): Door => {
+  const { types, ordering } = wantedOf(row.types as string)
+  const ordered = row.ordered === 1
+  return {
+    id: row.id as number,
+    kind: row.kind as Door['kind'],
+    service: row.service as string,
+    topic: row.topic as string,
+    ordered,
+    order: JSON.stringify([ordered, ordering ?? null]),
+    inOrder: (type) => ordered && isInOrder(ordering, type),
+    expire: (row.expire as number | null) ?? undefined,
+    wants: wantsOf(types),
+  }
+}
 
 const wantsOf = (patterns: readonly string[]): Door['wants'] => {
   const exact = new Set(patterns)

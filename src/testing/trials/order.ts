@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Event } from '../../core/event.ts'
+import { freshParcel } from '../../core/parcel.ts'
 import {
   ackAll,
   idsOf,
@@ -114,6 +115,23 @@ export const orderTrials: readonly Trial[] = [
     const [a1, a2] = keyed(world, 'a', 2)
     await transport.publish(to.topic, [a1!, a2!])
     await settleAll(inlet, [burial(world, to, await takeOne(world, inlet))])
+    assert.equal((await takeOne(world, inlet)).parcel.event.id, a2!.id)
+  }),
+
+  keyTrial('types that take no part in the order pass by a key that waits', async (world) => {
+    const ordering = { types: ['trial.*'], others: ['trial.noted'] }
+    const { transport, to, inlet } = await subscribed(world, { order: 'key', ordering })
+    const [a1, a2] = keyed(world, 'a', 2)
+    const noted = keyed(world, 'a', 2).map((event): Event => ({ ...event, type: 'trial.noted' }))
+    await transport.publish(to.topic, [a1!, a2!, noted[0]!])
+    await transport.forward(to, [freshParcel(noted[1]!, world.now())])
+    const got = await take(world, inlet, 3)
+    assert.deepEqual(idsOf(got), [a1!.id, noted[0]!.id, noted[1]!.id])
+    await settleAll(inlet, [
+      { do: 'later', delivery: got[1]!, parcel: failedOnce(world, got[1]!.parcel, 60_000) },
+      { ...burial(world, to, got[2]!), holds: true },
+      { do: 'ack', delivery: got[0]! },
+    ])
     assert.equal((await takeOne(world, inlet)).parcel.event.id, a2!.id)
   }),
 
