@@ -154,6 +154,26 @@ const promises = (transport: (name: string) => string) => {
     expect(await app.office.discard([letter.id])).toMatchObject({ discarded: [letter.id], freed: 0 })
   })
 
+  it('an event that comes again, done or still in line, does not run behind later ones', async () => {
+    const { name, moved, worker } = world(transport)
+    const facts: Fact[] = []
+    const app = await worker((fact) => facts.push(fact))
+    const done: Done[] = []
+    let ill = true
+    app.service(name).on(moved, ({ data }: { data: Done }) => {
+      if (data.n === 2 && ill) throw new Transient('not yet')
+      done.push(data)
+    })
+    await app.start()
+    const publish = (n: number) => app.publish(moved, { key: 'a', n }, { id: `${name}-${n}`, orderKey: 'a' })
+    for (const n of [1, 2, 3, 1, 2, 3, 4]) await publish(n)
+    await until('the first', () => done.length === 1)
+    ill = false
+    await until('the last', () => done.at(-1)?.n === 4)
+    expect(numbersOf(done, 'a')).toEqual([1, 2, 3, 4])
+    expect(facts.some(({ is }) => is === 'duplicate')).toBe(true)
+  })
+
   it('a type that asks for no order passes by a key that is held', async () => {
     const { name, moved, noted, worker } = world(transport)
     const app = await worker()
