@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { connect } from 'amqplib'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { systemClock } from '../../src/adapters/system/clock.ts'
 import { type Fact, Permanent, type Reprieve, reprieve, Transient } from '../../src/index.ts'
@@ -33,12 +34,24 @@ services:
     'test.yaml',
   )
 
+/** What a service leaves on RabbitMQ; the office's own queue stays, as everywhere. */
+const clearAway = async (url: string, name: string): Promise<void> => {
+  const connection = await connect(url)
+  const channel = await connection.createChannel()
+  const queue = `${name}.${name}`
+  for (const each of [queue, `_${name}.deadletter`, `_${name}.quarantine`]) await channel.deleteQueue(each)
+  await channel.deleteExchange(`${queue}.dlx`)
+  await connection.close()
+}
+
 let count = 0
 /** A service that can run in several processes: each `worker` is an app of its own on the same transport and store. */
 const world = (transport: (name: string) => string, afterDeath = 'hold') => {
   const name = `o${process.pid}-${Date.now()}-${count++}`
   const url = transport(name)
   const alone = url.startsWith('memory:') || url.startsWith('sqlite:')
+  // the last to be told is the first to be done: when the workers are closed
+  if (url.startsWith('amqp')) onTestFinished(() => clearAway(url, name))
   const worker = async (journal: (fact: Fact) => void = () => {}): Promise<Reprieve> => {
     const app = await reprieve({
       rules: bookFor(name, afterDeath),
