@@ -27,4 +27,9 @@ export interface BreakerRules {
   readonly interval?: Millis
   /** For so long after closing only a growing share of the calls is let through. */
   readonly ramp?: Millis
+  /**
+   * So many processes must have opened by their own evidence before it opens in all. Absent: 2, and never more than there
+   * are.
+   */
+  readonly quorum?: number
 }

@@ -205,6 +205,29 @@ export const release = (rules: BreakerRules, state: BreakerState, now: Instant):
   return state.is === 'forced closed' ? { ...closedBreaker, serial: state.serial + 1 } : state
 }
 
+/** As all processes together have decided. An operator's hand is stronger. */
+export const follow = (
+  rules: BreakerRules,
+  state: BreakerState,
+  to: Followed,
+  now: Instant,
+): BreakerState => {
+  if (state.is === 'forced open' || state.is === 'forced closed') return state
+  const { serial } = state
+  switch (to.is) {
+    case 'open':
+      return { is: 'open', serial, since: to.since, until: to.until }
+    case 'half-open':
+      return state.is === 'half-open' ? state : { is: 'half-open', serial, probes: [], successes: 0 }
+    case 'closed':
+      return state.is === 'closed' ? state : close(rules, state, now)
+  }
+}
+
+export type Followed =
+  | { readonly is: 'open'; readonly since: Instant; readonly until: Instant }
+  | { readonly is: 'half-open' | 'closed' }
+
 const isProbe = (state: BreakerState, permit: Permit): state is HalfOpen =>
   state.is === 'half-open' && state.probes.some((probe) => probe.permit === permit)
 

@@ -33,6 +33,15 @@ export interface BudgetAnswer {
 
 export const freshBudget = (now: Instant, { burst }: BudgetRules): BudgetState => ({ tokens: burst, at: now })
 
+/**
+ * What one of so many processes may do, so that all together keep to the rules: its part of what comes by time and of
+ * what is saved up. What first calls bring stays with who made them. One token is always worth saving for.
+ */
+export const shareOf = (rules: BudgetRules, processes: number): BudgetRules =>
+  processes <= 1
+    ? rules
+    : { ...rules, perSecond: rules.perSecond / processes, burst: Math.max(1, rules.burst / processes) }
+
 /** Ten tenths are a token, although their sum is a little less. */
 const ENOUGH = 1 - 1e-9
 

@@ -20,9 +20,12 @@ describe('what is read of an entry', () => {
     process: 'p-1',
     state: 'open',
     since: 5,
+    quorum: 2,
     calls: 4,
+    successes: 1,
     failures: 3,
     rejections: 2,
+    transitions: 1,
   }
 
   it('is the order, and no more', () => {

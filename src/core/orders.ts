@@ -6,10 +6,12 @@ import type { Instant, Millis } from './time.ts'
 export const PAUSES = 'order/pause/'
 export const FORCES = 'order/breaker/'
 export const GUARDS = 'guard/'
+export const SERVICES = 'service/'
 
 export const pauseEntry = (service: string): string => `${PAUSES}${service}`
 export const forceEntry = (name: string): string => `${FORCES}${name}`
 export const guardEntry = (name: string, process: string): string => `${GUARDS}${process}/${name}`
+export const serviceEntry = (name: string, process: string): string => `${SERVICES}${process}/${name}`
 
 /** How long an order holds, unless told: nobody should find a service asleep and not know why. */
 export const ORDER_LASTS: Millis = 24 * 60 * 60 * 1000
@@ -28,10 +30,15 @@ export interface GuardReport {
   readonly name: string
   readonly process: string
   readonly state: string
+  /** Since when it stands so. */
   readonly since: Instant
+  /** So many processes open all. */
+  readonly quorum: number
   readonly calls: number
+  readonly successes: number
   readonly failures: number
   readonly rejections: number
+  readonly transitions: number
 }
 
 /** Entries may be anybody's: what is not of the right shape is no order. */
@@ -48,15 +55,19 @@ export const readOrder = (value: Json): Order | undefined => {
 }
 
 export const readGuard = (value: Json): GuardReport | undefined => {
-  const { name, process, state, since, calls, failures, rejections } = fields(value)
+  const { name, process, state, since, quorum, calls, successes, failures, rejections, transitions } =
+    fields(value)
   return typeof name === 'string' &&
     typeof process === 'string' &&
     typeof state === 'string' &&
     typeof since === 'number' &&
+    typeof quorum === 'number' &&
     typeof calls === 'number' &&
+    typeof successes === 'number' &&
     typeof failures === 'number' &&
-    typeof rejections === 'number'
-    ? { name, process, state, since, calls, failures, rejections }
+    typeof rejections === 'number' &&
+    typeof transitions === 'number'
+    ? { name, process, state, since, quorum, calls, successes, failures, rejections, transitions }
     : undefined
 }
 

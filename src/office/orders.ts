@@ -11,7 +11,10 @@ import {
   readForce,
   readGuard,
   readOrder,
+  SERVICES,
 } from '../core/orders.ts'
+import type { Shared } from '../core/shared-breaker.ts'
+import { readShared, SHARED, sharedEntry } from '../core/shared-entries.ts'
 import type { Instant, Millis } from '../core/time.ts'
 
 /** An operator's hand on running services. Every process that shares the store hears of it within a second or two. */
@@ -23,6 +26,8 @@ export interface Hand {
   /** `open` stops all calls, `closed` lets all through, whatever happens; `release` lets the breaker go by itself again. */
   breaker(name: string, to: 'open' | 'closed' | 'release', order?: Ordering): Promise<void>
   breakers(): Promise<readonly BreakerLine[]>
+  /** Services that some process runs now. */
+  running(): Promise<readonly string[]>
 }
 
 export interface Ordering {
@@ -31,9 +36,16 @@ export interface Ordering {
   readonly lasts?: Millis
 }
 
-/** One breaker in one process, and what was ordered for it. */
+/** One breaker in one process, how it stands over all, and what was ordered for it. */
 export interface BreakerLine {
   readonly name: string
+  /** Absent: it never opened in any process, or that is long ago. */
+  readonly whole?: {
+    readonly state: Shared['is']
+    readonly since: Instant
+    /** Processes that opened by their own evidence, oldest first. */
+    readonly tripped: readonly { readonly process: string; readonly at: Instant }[]
+  }
   /** Absent: it was ordered, and no process has reported such a breaker. */
   readonly report?: GuardReport
   readonly forced?: { readonly to: 'open' | 'closed'; readonly by: string; readonly until: Instant }
@@ -57,6 +69,8 @@ export const createHand = (board: Board, now: () => Instant): Hand => ({
   breaker: async (name, to, { by = 'somebody', lasts = ORDER_LASTS } = {}) => {
     if (to === 'release') await board.post(forceEntry(name), null, AT_ONCE)
     else await board.post(forceEntry(name), { to, by, at: now() }, lasts)
+    // who takes it in hand, or lets go of it, knows better than what was seen before
+    await board.post(sharedEntry(name), null, AT_ONCE)
   },
   breakers: async () => {
     const forces = new Map(
@@ -66,9 +80,16 @@ export const createHand = (board: Board, now: () => Instant): Hand => ({
       }),
     )
     const reports = (await board.read(GUARDS)).flatMap(({ value }) => readGuard(value) ?? [])
+    const wholes = new Map((await board.read(SHARED)).map(({ entry, value }) => [entry, readShared(value)]))
     const lines: BreakerLine[] = reports.map((report) => {
       const forced = forces.get(report.name)
-      return { name: report.name, report, ...(forced && { forced }) }
+      const shared = wholes.get(sharedEntry(report.name))
+      return {
+        name: report.name,
+        ...(shared && { whole: wholeOf(shared, now()) }),
+        report,
+        ...(forced && { forced }),
+      }
     })
     const known = new Set(reports.map(({ name }) => name))
     const unheard = [...forces].filter(([name]) => !known.has(name))
@@ -76,4 +97,14 @@ export const createHand = (board: Board, now: () => Instant): Hand => ({
       a.name < b.name ? -1 : a.name > b.name ? 1 : 0,
     )
   },
+  running: async () => {
+    const names = (await board.read(SERVICES)).map(({ entry }) => entry.slice(entry.lastIndexOf('/') + 1))
+    return [...new Set(names)].sort()
+  },
+})
+
+const wholeOf = ({ is, since, trips }: Shared, now: Instant): NonNullable<BreakerLine['whole']> => ({
+  state: is,
+  since,
+  tripped: trips.filter(({ until }) => until > now).map(({ process, at }) => ({ process, at })),
 })

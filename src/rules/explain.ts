@@ -107,6 +107,7 @@ const explainBreaker = (breaker: Breaker) => ({
   successes: breaker.successes,
   intervalMs: breaker.interval ?? null,
   rampMs: breaker.ramp ?? null,
+  quorum: breaker.quorum ?? null,
 })
 
 const explainDependency = ({ name, timeout, timeouts, breaker, budget }: Dependency) => ({

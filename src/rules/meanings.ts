@@ -59,6 +59,8 @@ export const MEANINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     successes: 'Successful probes that close it.',
     interval: 'Failures older than this are forgotten.',
     ramp: 'After closing, a growing share of calls is let through over this long.',
+    quorum:
+      'So many processes must have opened by themselves before it opens in all. Default: 2, or as many as there are.',
   },
   dependency: {
     extends: 'Another dependency, which this one changes.',

@@ -77,6 +77,7 @@ export const breakerShape = (names: Names) =>
     successes: whole(1, 1000).optional(),
     interval: duration.optional(),
     ramp: duration.optional(),
+    quorum: whole(1, 1000).optional(),
   })
 
 export const breakerOf = (names: Names) =>

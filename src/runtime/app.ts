@@ -17,6 +17,7 @@ import { planService } from './plan.ts'
 import { makeEvent, publishAll } from './publish.ts'
 import { type RunningService, startService } from './service.ts'
 import { createSolo } from './solo.ts'
+import { createSharing } from './sharing.ts'
 
 /** A service's handlers, one per event type or pattern. */
 export interface Service {
@@ -59,11 +60,12 @@ export const createApp = ({ book, transport, store, tools, ledgersFor, ownLedger
   const services = new Map<string, Map<string, Registered>>()
   const running: RunningService[] = []
   const deadlines = createDeadlines(tools.clock)
-  const guards = createGuards((name) => dependencyOf(book, name), tools)
+  const sharing = createSharing(store.board, tools)
+  const guards = createGuards((name) => dependencyOf(book, name), tools, sharing)
   // a transport that keeps its own ledger waits as long as asked: it needs no companion
   const companion = transport.can.claims ? undefined : store.companion
   const destinations = new Map<string, Destination>()
-  const orders = createOrders(store.board, guards, tools, (name) => {
+  const orders = createOrders(store.board, guards, sharing, tools, (name) => {
     for (const service of running) if (service.name === name) service.heed()
   })
   const closing = new AbortController()
@@ -119,6 +121,7 @@ export const createApp = ({ book, transport, store, tools, ledgersFor, ownLedger
         )
         return { name, handlers, plan }
       })
+      sharing.runs([...services.keys()])
       hearing = orders.hear(closing.signal)
       for (const { name, handlers, plan } of plans) {
         for (const { destinations: each } of plan.subscriptions)

@@ -4,7 +4,9 @@ import {
   type BreakerRules,
   type BreakerState,
   closedBreaker,
+  type Followed,
   fail,
+  follow,
   force,
   letGo,
   type Permit,
@@ -20,6 +22,8 @@ export interface Guard {
   readonly name: string
   readonly rules: BreakerRules
   readonly state: BreakerState
+  /** Since when it is closed, open and so on. */
+  readonly since: Instant
   readonly counts: BreakerCounts
   /** Before a call. Whoever is given a permit says once how the call ended. */
   ask(): Permit | Refusal
@@ -33,6 +37,8 @@ export interface Guard {
   forceClosed(): void
   /** Ends what was forced. */
   release(): void
+  /** As all processes together have decided. */
+  follow(to: Followed): void
   toJSON(): Kept
 }
 
@@ -59,6 +65,7 @@ export interface GuardOptions {
 export const createGuard = (rules: BreakerRules, { clock, dice, from, onChange }: GuardOptions): Guard => {
   let state = from?.state ?? closedBreaker
   const counts = { ...(from?.counts ?? noCounts) }
+  let since = clock.now()
   const roll = () => dice.next()
 
   const become = (next: BreakerState): void => {
@@ -66,7 +73,8 @@ export const createGuard = (rules: BreakerRules, { clock, dice, from, onChange }
     state = next
     if (before === next.is) return
     counts.transitions++
-    onChange?.({ name: rules.name, from: before, to: next.is, at: clock.now() })
+    since = clock.now()
+    onChange?.({ name: rules.name, from: before, to: next.is, at: since })
   }
 
   return {
@@ -74,6 +82,9 @@ export const createGuard = (rules: BreakerRules, { clock, dice, from, onChange }
     rules,
     get state() {
       return state
+    },
+    get since() {
+      return since
     },
     get counts() {
       return { ...counts }
@@ -108,6 +119,7 @@ export const createGuard = (rules: BreakerRules, { clock, dice, from, onChange }
     forceOpen: () => become(force(state, 'open')),
     forceClosed: () => become(force(state, 'closed')),
     release: () => become(release(rules, state, clock.now())),
+    follow: (to) => become(follow(rules, state, to, clock.now())),
     toJSON: () => ({ state, counts: { ...counts } }),
   }
 }

@@ -1,9 +1,9 @@
 import type { Tools } from '../contracts/tools.ts'
 import type { BreakerRules, Refusal } from '../core/breaker.ts'
-import { type BudgetState, budget, freshBudget } from '../core/budget.ts'
 import type { Instant } from '../core/time.ts'
 import type { Dependency, Rules } from '../rules/index.ts'
 import { createGuard, type Guard } from './guard.ts'
+import type { Sharing } from './sharing.ts'
 
 /** Why a call may not be made now, and when it is worth asking again. */
 export interface Refused {
@@ -14,7 +14,7 @@ export interface Refused {
 
 /**
  * The breakers and budgets of one process: one for each dependency, whichever services use it, and one for each handler
- * whose rules have a breaker. Made when they are first asked for.
+ * whose rules have a breaker. Made when they are first asked for, and then shared with all processes that have the same.
  */
 export interface Guards {
   /** Before a call to a dependency; `retry`: it is not the first one for its event. Whoever is let through says once how it ended. */
@@ -42,21 +42,23 @@ const FREE: Entered = { success: () => {}, failure: () => {}, ignore: () => {} }
 export const createGuards = (
   dependencyOf: (name: string) => Dependency,
   { clock, dice, journal }: Tools,
+  sharing: Pick<Sharing, 'join' | 'ask'>,
 ): Guards => {
   const guards = new Map<string, Guard>()
-  const budgets = new Map<string, BudgetState>()
   let forces: ReadonlyMap<string, 'open' | 'closed'> = new Map()
 
   const guardOf = (key: string, rules: BreakerRules): Guard => {
     const known = guards.get(key)
     if (known) return known
-    const made = createGuard(
-      { ...rules, name: key },
-      {
-        clock,
-        dice,
-        onChange: ({ from, to, at }) => journal({ at, is: 'breaker', name: key, from, to }),
-      },
+    const made = sharing.join(
+      createGuard(
+        { ...rules, name: key },
+        {
+          clock,
+          dice,
+          onChange: ({ from, to, at }) => journal({ at, is: 'breaker', name: key, from, to }),
+        },
+      ),
     )
     guards.set(key, made)
     bend(made)
@@ -92,16 +94,10 @@ export const createGuards = (
   const broke = (dependency: Dependency, retry: boolean, take: boolean): Refused | undefined => {
     const { name, budget: rules } = dependency
     if (!rules || (!retry && !take)) return undefined
-    const now = clock.now()
-    const { state, granted, due } = budget(
-      budgets.get(name) ?? freshBudget(now, rules),
-      retry ? 'retry' : 'call',
-      now,
-      rules,
-    )
-    if (take) budgets.set(name, state)
+    const { granted, due } = sharing.ask(name, rules, retry ? 'retry' : 'call', take)
     if (granted) return undefined
-    return { by: name, because: `the retry budget of ${name} is spent`, retryAt: due ?? now + NO_TOKEN }
+    const because = `the retry budget of ${name} is spent`
+    return { by: name, because, retryAt: due ?? clock.now() + NO_TOKEN }
   }
 
   const guardsOf = (rules: Rules, pattern: string): Guard[] =>

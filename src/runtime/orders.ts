@@ -1,12 +1,12 @@
 import type { Board } from '../contracts/board.ts'
 import type { Tools } from '../contracts/tools.ts'
-import { FORCES, type GuardReport, guardEntry, PAUSES, readForce, readOrder } from '../core/orders.ts'
-import type { Instant } from '../core/time.ts'
+import { FORCES, PAUSES, readForce, readOrder } from '../core/orders.ts'
 import type { Guards } from './guards.ts'
+import type { Sharing } from './sharing.ts'
 
 /**
  * What operators have ordered, heard from the board once a second: services that pause, breakers that are forced. And
- * the other way: how this process's breakers stand, for whoever asks.
+ * what processes share, in both directions.
  */
 export interface Orders {
   isPaused(service: string): boolean
@@ -15,18 +15,14 @@ export interface Orders {
 }
 
 const LOOK = 1000
-/** A report is renewed well before it runs out; one that isn't is of a process that is gone. */
-const REPORT_LASTS = 30_000
-const RENEWED_EVERY = 10_000
 
 export const createOrders = (
   board: Board,
   guards: Guards,
-  { clock, dice, journal }: Tools,
+  sharing: Pick<Sharing, 'sync' | 'leave'>,
+  { clock, journal }: Tools,
   changed: (service: string) => void,
 ): Orders => {
-  const process = dice.uuid()
-  const reported = new Map<string, { readonly state: string; readonly at: Instant }>()
   let paused: ReadonlySet<string> = new Set()
 
   const obey = async (): Promise<void> => {
@@ -51,26 +47,6 @@ export const createOrders = (
     )
   }
 
-  const report = async (): Promise<void> => {
-    const now = clock.now()
-    for (const { name, state, counts } of guards.all()) {
-      const before = reported.get(name)
-      const news = before === undefined || before.state !== state.is
-      if (!news && now - before.at < RENEWED_EVERY) continue
-      const told: GuardReport = {
-        name,
-        process,
-        state: state.is,
-        since: now,
-        calls: counts.calls,
-        failures: counts.failures,
-        rejections: counts.rejections,
-      }
-      await board.post(guardEntry(name, process), { ...told }, REPORT_LASTS)
-      reported.set(name, { state: state.is, at: now })
-    }
-  }
-
   return {
     isPaused: (service) => paused.has(service),
     hear: async (signal) => {
@@ -78,7 +54,7 @@ export const createOrders = (
       while (!signal.aborted) {
         try {
           await obey()
-          await report()
+          await sharing.sync()
           quiet = true
         } catch (error) {
           // once, and not each second
@@ -95,6 +71,7 @@ export const createOrders = (
         }
         await clock.sleep(LOOK, signal)
       }
+      if (quiet) await sharing.leave()
     },
   }
 }

@@ -1,0 +1,237 @@
+import { randomUUID } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import type { Fact } from '../../src/contracts/journal.ts'
+import { type Reprieve, reprieve, Transient } from '../../src/index.ts'
+import { createHand } from '../../src/office/index.ts'
+import { readRules } from '../../src/rules/index.ts'
+import { testTools } from '../../src/testing/tools.ts'
+
+const book = (crm: string) => `version: 1
+policies:
+  steady: { backoff: fixed, delay: 1s, jitter: none, retries: 200, window: 2h, unknownRetries: 200 }
+dependencies:
+  crm: { ${crm} }
+defaults: { policy: steady, dependencies: [crm], timeout: 2h }
+`
+
+const BREAKER = 'breaker: { failures: 3, open: 30s, probes: 1, successes: 1 }'
+
+/** Several processes, each with a service of its own, that call one dependency and share one board. */
+const world = async (count: number, crm = BREAKER) => {
+  const tools = testTools()
+  const { clock } = tools
+  const url = `memory:${randomUUID()}`
+  /** By process: whether its calls succeed, how many it made, and how many are under way over all. */
+  const at = { out: 0, most: 0 }
+  const start = async (name: string) => {
+    const facts: Fact[] = []
+    const app: Reprieve = await reprieve({
+      rules: readRules(book(crm), 'reprieve.yaml', {}),
+      transport: url,
+      ...tools,
+      journal: (fact) => void facts.push(fact),
+      office: false,
+    })
+    const process = { name, app, facts, up: true, calls: 0, took: 0 }
+    app.service(name).on(`${name}.made`, async (_, ctx) => {
+      await ctx.call('crm', async () => {
+        process.calls++
+        at.out++
+        at.most = Math.max(at.most, at.out)
+        await clock.sleep(process.took)
+        at.out--
+        if (!process.up) throw new Transient('crm is down')
+      })
+    })
+    await clock.runUntil(app.start())
+    return Object.assign(process, {
+      send: async (events: number) => {
+        for (let n = 0; n < events; n++) await app.publish(`${name}.made`, { n })
+      },
+      states: () => facts.flatMap((fact) => (fact.is === 'breaker' ? [fact.to] : [])),
+      done: () => facts.filter(({ is }) => is === 'done').length,
+    })
+  }
+  const all: Awaited<ReturnType<typeof start>>[] = []
+  for (let n = 0; n < count; n++) all.push(await start(`p${n}`))
+  await clock.advance(2500)
+  const close = async () => {
+    for (const { app } of all) await clock.runUntil(app.close())
+  }
+  const hand = createHand(all[0]!.app.store.board, clock.now)
+  return { all, start, clock, at, close, hand }
+}
+
+describe('a breaker that three processes share', () => {
+  it('opens at once in the process that has failures, and in no other', async () => {
+    const { all, clock, close } = await world(3)
+    const [bad, ...well] = all
+    bad!.up = false
+    await bad!.send(5)
+    for (const each of well) await each.send(5)
+    await clock.advance(20_000)
+    expect(bad!.states()).toEqual(['open'])
+    for (const each of well) {
+      expect(each.states()).toEqual([])
+      await each.send(20)
+    }
+    await clock.advance(5 * 60_000)
+    for (const each of well) expect([each.states(), each.done()]).toEqual([[], 25])
+    bad!.up = true
+    await clock.advance(60_000)
+    expect(bad!.done()).toBe(5)
+    expect(bad!.states().at(-1)).toBe('closed')
+    await close()
+  })
+
+  it('opens in all when a second one has failures of its own', async () => {
+    const { all, clock, close } = await world(3)
+    const [first, second, third] = all
+    first!.up = second!.up = third!.up = false
+    await first!.send(3)
+    await clock.advance(5000)
+    await second!.send(3)
+    await clock.advance(2000)
+    expect(all.map(({ states }) => states())).toEqual([['open'], ['open'], ['open']])
+    await third!.send(10)
+    await clock.advance(20_000)
+    // it never tried: the evidence of the others was enough
+    expect(third!.calls).toBe(0)
+    await close()
+  })
+
+  it('lets one probe through over all processes, and its success closes it in all', async () => {
+    const { all, clock, at, close } = await world(3)
+    for (const each of all) {
+      each.up = false
+      await each.send(10)
+    }
+    await clock.advance(10_000)
+    expect(all.map(({ states }) => states().at(-1))).toEqual(['open', 'open', 'open'])
+    const before = all.map(({ calls }) => calls)
+    at.most = 0
+    for (const each of all) each.took = 2000
+    await clock.advance(10 * 60_000)
+    expect(at.most).toBe(1)
+    const probes = all.reduce((sum, { calls }, n) => sum + calls - before[n]!, 0)
+    expect(probes).toBeGreaterThanOrEqual(15)
+    expect(probes).toBeLessThanOrEqual(21)
+    for (const each of all) each.up = true
+    await clock.advance(120_000)
+    expect(all.map(({ states }) => states().at(-1))).toEqual(['closed', 'closed', 'closed'])
+    expect(all.map(({ done }) => done())).toEqual([10, 10, 10])
+    await close()
+  })
+
+  it('opens again in all when the probe fails, and never calls more than the probes', async () => {
+    const { all, clock, close } = await world(2)
+    for (const each of all) {
+      each.up = false
+      await each.send(3)
+    }
+    await clock.advance(10_000)
+    const before = all.map(({ calls }) => calls)
+    await clock.advance(24_000)
+    const probes = all.map(({ calls }, n) => calls - before[n]!)
+    expect(probes.toSorted()).toEqual([0, 1])
+    expect(all.map(({ states }) => states().at(-1))).toEqual(['open', 'open'])
+    await close()
+  })
+
+  it('a probe that never answers gives its place to another process when its lease is over', async () => {
+    const { all, clock, close } = await world(
+      2,
+      'timeout: 1h, breaker: { failures: 3, open: 10s, probes: 1, successes: 1, probeLease: 20s }',
+    )
+    for (const each of all) {
+      each.up = false
+      await each.send(3)
+    }
+    await clock.advance(5000)
+    const calls = () => all.reduce((sum, each) => sum + each.calls, 0)
+    const before = calls()
+    for (const each of all) Object.assign(each, { up: true, took: 3_600_000 })
+    await clock.advance(9000)
+    expect(calls()).toBe(before + 1)
+    for (const each of all) each.took = 0
+    await clock.advance(14_000)
+    expect(calls()).toBe(before + 1)
+    expect(all.map(({ states }) => states().at(-1))).not.toContain('closed')
+    await clock.advance(9000)
+    expect(all.map(({ states }) => states().at(-1))).toEqual(['closed', 'closed'])
+    await close()
+  })
+
+  it('a process that starts during an outage asks nothing, and takes part in the probing', async () => {
+    const { all, start, clock, close } = await world(2)
+    for (const each of all) {
+      each.up = false
+      await each.send(3)
+    }
+    await clock.advance(10_000)
+    const late = await start('late')
+    late.up = false
+    await clock.advance(100)
+    await late.send(20)
+    await clock.advance(12_000)
+    expect([late.states(), late.calls]).toEqual([['open'], 0])
+    for (const each of [...all, late]) each.up = true
+    await clock.advance(90_000)
+    expect(late.done()).toBe(20)
+    await clock.runUntil(late.app.close())
+    await close()
+  })
+
+  it('closes by a ramp where the rules have one, in all', async () => {
+    const { all, clock, close } = await world(
+      2,
+      'breaker: { failures: 3, open: 10s, probes: 1, successes: 2, ramp: 60s }',
+    )
+    for (const each of all) {
+      each.up = false
+      await each.send(3)
+    }
+    await clock.advance(5000)
+    for (const each of all) each.up = true
+    await clock.advance(20_000)
+    expect(all.map(({ states }) => states().at(-1))).toEqual(['closed', 'closed'])
+    for (const each of all) await each.send(50)
+    await clock.advance(1000)
+    for (const each of all) expect(each.done()).toBeLessThan(40)
+    await clock.advance(120_000)
+    expect(all.map(({ done }) => done())).toEqual([53, 53])
+    await close()
+  })
+
+  it('needs as many as the rules say', async () => {
+    const { all, clock, close } = await world(4, 'breaker: { failures: 3, open: 5m, quorum: 3 }')
+    const trip = async (n: number) => {
+      all[n]!.up = false
+      await all[n]!.send(3)
+      await clock.advance(5000)
+    }
+    await trip(0)
+    await trip(1)
+    expect(all.map(({ states }) => states().length)).toEqual([1, 1, 0, 0])
+    await trip(2)
+    expect(all.map(({ states }) => states().length)).toEqual([1, 1, 1, 1])
+    await close()
+  })
+
+  it('goes by the operator’s hand before all, and by itself when that is gone', async () => {
+    const { all, clock, close, hand } = await world(2)
+    for (const each of all) {
+      each.up = false
+      await each.send(3)
+    }
+    await clock.advance(5000)
+    for (const each of all) each.up = true
+    await hand.breaker('crm', 'closed', { by: 'ann' })
+    await clock.advance(3000)
+    expect(all.map(({ states }) => states().at(-1))).toEqual(['forced closed', 'forced closed'])
+    await hand.breaker('crm', 'release')
+    await clock.advance(5000)
+    expect(all.map(({ states }) => states().at(-1))).toEqual(['closed', 'closed'])
+    await close()
+  })
+})
