@@ -1,66 +1,6 @@
-import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import type { Fact } from '../../src/contracts/journal.ts'
-import { type Reprieve, reprieve, Transient } from '../../src/index.ts'
-import { createHand } from '../../src/office/index.ts'
-import { readRules } from '../../src/rules/index.ts'
-import { testTools } from '../../src/testing/tools.ts'
-
-const book = (crm: string) => `version: 1
-policies:
-  steady: { backoff: fixed, delay: 1s, jitter: none, retries: 200, window: 2h, unknownRetries: 200 }
-dependencies:
-  crm: { ${crm} }
-defaults: { policy: steady, dependencies: [crm], timeout: 2h }
-`
-
-const BREAKER = 'breaker: { failures: 3, open: 30s, probes: 1, successes: 1 }'
-
-/** Several processes, each with a service of its own, that call one dependency and share one board. */
-const world = async (count: number, crm = BREAKER) => {
-  const tools = testTools()
-  const { clock } = tools
-  const url = `memory:${randomUUID()}`
-  /** By process: whether its calls succeed, how many it made, and how many are under way over all. */
-  const at = { out: 0, most: 0 }
-  const start = async (name: string) => {
-    const facts: Fact[] = []
-    const app: Reprieve = await reprieve({
-      rules: readRules(book(crm), 'reprieve.yaml', {}),
-      transport: url,
-      ...tools,
-      journal: (fact) => void facts.push(fact),
-      office: false,
-    })
-    const process = { name, app, facts, up: true, calls: 0, took: 0 }
-    app.service(name).on(`${name}.made`, async (_, ctx) => {
-      await ctx.call('crm', async () => {
-        process.calls++
-        at.out++
-        at.most = Math.max(at.most, at.out)
-        await clock.sleep(process.took)
-        at.out--
-        if (!process.up) throw new Transient('crm is down')
-      })
-    })
-    await clock.runUntil(app.start())
-    return Object.assign(process, {
-      send: async (events: number) => {
-        for (let n = 0; n < events; n++) await app.publish(`${name}.made`, { n })
-      },
-      states: () => facts.flatMap((fact) => (fact.is === 'breaker' ? [fact.to] : [])),
-      done: () => facts.filter(({ is }) => is === 'done').length,
-    })
-  }
-  const all: Awaited<ReturnType<typeof start>>[] = []
-  for (let n = 0; n < count; n++) all.push(await start(`p${n}`))
-  await clock.advance(2500)
-  const close = async () => {
-    for (const { app } of all) await clock.runUntil(app.close())
-  }
-  const hand = createHand(all[0]!.app.store.board, clock.now)
-  return { all, start, clock, at, close, hand }
-}
+import type { Board } from '../../src/contracts/board.ts'
+import { world } from './several.ts'
 
 describe('a breaker that three processes share', () => {
   it('opens at once in the process that has failures, and in no other', async () => {
@@ -139,10 +79,9 @@ describe('a breaker that three processes share', () => {
   })
 
   it('a probe that never answers gives its place to another process when its lease is over', async () => {
-    const { all, clock, close } = await world(
-      2,
-      'timeout: 1h, breaker: { failures: 3, open: 10s, probes: 1, successes: 1, probeLease: 20s }',
-    )
+    const { all, clock, close } = await world(2, {
+      crm: 'timeout: 1h, breaker: { failures: 3, open: 10s, probes: 1, successes: 1, probeLease: 20s }',
+    })
     for (const each of all) {
       each.up = false
       await each.send(3)
@@ -178,15 +117,14 @@ describe('a breaker that three processes share', () => {
     for (const each of [...all, late]) each.up = true
     await clock.advance(90_000)
     expect(late.done()).toBe(20)
-    await clock.runUntil(late.app.close())
+    await clock.runUntil(late.app.drain())
     await close()
   })
 
   it('closes by a ramp where the rules have one, in all', async () => {
-    const { all, clock, close } = await world(
-      2,
-      'breaker: { failures: 3, open: 10s, probes: 1, successes: 2, ramp: 60s }',
-    )
+    const { all, clock, close } = await world(2, {
+      crm: 'breaker: { failures: 3, open: 10s, probes: 1, successes: 2, ramp: 60s }',
+    })
     for (const each of all) {
       each.up = false
       await each.send(3)
@@ -204,7 +142,7 @@ describe('a breaker that three processes share', () => {
   })
 
   it('needs as many as the rules say', async () => {
-    const { all, clock, close } = await world(4, 'breaker: { failures: 3, open: 5m, quorum: 3 }')
+    const { all, clock, close } = await world(4, { crm: 'breaker: { failures: 3, open: 5m, quorum: 3 }' })
     const trip = async (n: number) => {
       all[n]!.up = false
       await all[n]!.send(3)
@@ -232,6 +170,85 @@ describe('a breaker that three processes share', () => {
     await hand.breaker('crm', 'release')
     await clock.advance(5000)
     expect(all.map(({ states }) => states().at(-1))).toEqual(['closed', 'closed'])
+    await close()
+  })
+})
+
+/** A board that can be taken away: it rejects, or never answers. */
+const breakable = () => {
+  const it = { is: 'there' as 'there' | 'down' | 'silent' }
+  const through = <T>(go: () => Promise<T>): Promise<T> =>
+    it.is === 'there'
+      ? go()
+      : it.is === 'down'
+        ? Promise.reject(new Error('no board'))
+        : new Promise<never>(() => {})
+  const board = (own: Board): Board => ({
+    post: (...args) => through(() => own.post(...args)),
+    read: (prefix) => through(() => own.read(prefix)),
+  })
+  return Object.assign(it, { board })
+}
+
+describe('without its board', () => {
+  it.for(['down', 'silent'] as const)('each goes by its own evidence while it is %s', async (how) => {
+    const access = breakable()
+    const { all, clock, last } = await world(3, { board: access.board })
+    const [bad, worse, well] = all
+    access.is = how
+    await clock.advance(6000)
+    bad!.up = worse!.up = false
+    for (const each of all) await each.send(5)
+    await clock.advance(10_000)
+    expect(last()).toEqual(['open', 'open', undefined])
+    await well!.send(20)
+    bad!.up = worse!.up = true
+    await clock.advance(90_000)
+    expect(last()).toEqual(['closed', 'closed', undefined])
+    expect(all.map(({ done }) => done())).toEqual([5, 5, 25])
+    if (how === 'down') {
+      for (const { only } of all) expect(only('trouble')).toMatchObject([{ where: 'the board' }])
+    }
+  })
+
+  it('taken away in an outage: each probes by itself, and when it is back all is shared again', async () => {
+    const access = breakable()
+    const { all, clock, close, last, at } = await world(3, { board: access.board })
+    for (const each of all) {
+      each.up = false
+      await each.send(5)
+    }
+    await clock.advance(5000)
+    expect(last()).toEqual(['open', 'open', 'open'])
+    access.is = 'down'
+    await clock.advance(10 * 60_000)
+    access.is = 'there'
+    await clock.advance(40_000)
+    for (const each of all) each.took = 1000
+    at.most = 0
+    await clock.advance(5 * 60_000)
+    expect(at.most).toBe(1)
+    for (const each of all) each.up = true
+    await clock.advance(90_000)
+    expect(last()).toEqual(['closed', 'closed', 'closed'])
+    expect(all.map(({ done }) => done())).toEqual([5, 5, 5])
+    await close()
+  })
+
+  it('a board that has forgotten everything is told again what each has seen', async () => {
+    const { all, clock, close, board, hand } = await world(2, {
+      crm: 'breaker: { failures: 3, open: 5m, quorum: 2 }',
+    })
+    all[0]!.up = false
+    await all[0]!.send(3)
+    await clock.advance(2000)
+    for (const { entry } of await board.read('')) await board.post(entry, null, 1)
+    await clock.advance(12_000)
+    expect((await hand.breakers()).map(({ whole }) => whole?.tripped.length)).toEqual([1, 1])
+    all[1]!.up = false
+    await all[1]!.send(3)
+    await clock.advance(2000)
+    expect((await hand.breakers()).map(({ whole }) => whole?.state)).toEqual(['open', 'open'])
     await close()
   })
 })
