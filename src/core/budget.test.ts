@@ -1,6 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type BudgetRules, type BudgetSignal, type BudgetState, budget, freshBudget } from './budget.ts'
+import {
+  type BudgetRules,
+  type BudgetSignal,
+  type BudgetState,
+  budget,
+  freshBudget,
+  shareOf,
+} from './budget.ts'
 
 const RULES: BudgetRules = { ratio: 0.2, perSecond: 10, burst: 100 }
 
@@ -163,6 +170,44 @@ describe('for any course of events', () => {
           state = answer.state
         }
       }),
+    )
+  })
+})
+
+describe('the share of one of several processes', () => {
+  it('is a part of what comes by time and is saved up, and all of what its own calls bring', () => {
+    expect(shareOf(RULES, 1)).toBe(RULES)
+    expect(shareOf(RULES, 0)).toBe(RULES)
+    expect(shareOf(RULES, 4)).toEqual({ ratio: 0.2, perSecond: 2.5, burst: 25 })
+    expect(shareOf({ ...RULES, burst: 2 }, 4).burst).toBe(1)
+  })
+
+  it('all shares together grant no more than the whole would', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 6 }),
+        fc.array(fc.record({ who: fc.nat(5), ms: fc.nat(400), call: fc.boolean() }), { maxLength: 200 }),
+        (processes, acts) => {
+          const rules = { ratio: 0.1, perSecond: 2, burst: 8 }
+          const own = shareOf(rules, processes)
+          // one of them begins with tokens
+          const states = Array.from({ length: processes }, (_, n) =>
+            n === 0 ? freshBudget(0, own) : { tokens: 0, at: 0 },
+          )
+          let now = 0
+          let calls = 0
+          let retries = 0
+          for (const { who, ms, call } of acts) {
+            now += ms
+            const answer = budget(states[who % processes]!, call ? 'call' : 'retry', now, own)
+            states[who % processes] = answer.state
+            if (call) calls++
+            else if (answer.granted) retries++
+          }
+          const most = rules.burst + rules.ratio * calls + (rules.perSecond * now) / 1000
+          expect(retries).toBeLessThanOrEqual(most + 1e-6)
+        },
+      ),
     )
   })
 })

@@ -12,13 +12,13 @@ const failure: Failure = {
   because: 'test',
 }
 const NOW = 1_000_000
-const heldUp = (delay: number, trail: Trail = freshTrail, expires?: number) =>
+const heldUp = (delay: number, trail: Trail = freshTrail, expires?: number, roll = 0) =>
   decide(
     { policy: POLICIES.aggressive, expires },
     trail,
     { is: 'held up', delay, because: failure.message, failure },
     NOW,
-    () => 0,
+    () => roll,
   )
 const failedAt = (firstFailureAt: number): Trail => ({ ...freshTrail, spent: 2, firstFailureAt })
 
@@ -45,6 +45,26 @@ describe('what a breaker or budget refuses', () => {
       failure,
       trail: freshTrail,
     })
+  })
+
+  it('comes back a little later by chance, so that not all come back together', () => {
+    expect(heldUp(30_000, freshTrail, undefined, 0.5)).toMatchObject({ do: 'hold', due: NOW + 31_500 })
+    expect(heldUp(1, freshTrail, undefined, 0.5)).toMatchObject({ do: 'hold', due: NOW + 2 })
+    expect(heldUp(0, freshTrail, undefined, 0.99)).toMatchObject({ do: 'hold', due: NOW })
+  })
+
+  it('is never buried by that chance, which ends where its time does', () => {
+    expect(heldUp(5000, failedAt(NOW - 10_000), undefined, 0.99)).toMatchObject({
+      do: 'hold',
+      due: NOW + 5000,
+    })
+    expect(heldUp(4900, failedAt(NOW - 10_000), undefined, 0.99)).toMatchObject({
+      do: 'hold',
+      due: NOW + 5000,
+    })
+    expect(heldUp(4990, freshTrail, NOW + 5000, 0.99)).toMatchObject({ do: 'hold', due: NOW + 4999 })
+    expect(heldUp(4990, failedAt(NOW - 10_000), NOW + 6000, 0.99)).toMatchObject({ due: NOW + 5000 })
+    expect(heldUp(4990, failedAt(NOW - 10_000), NOW + 4995, 0.99)).toMatchObject({ due: NOW + 4994 })
   })
 
   it('has no window where the policy has none', () => {

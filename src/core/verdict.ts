@@ -57,13 +57,16 @@ export const decide = (
     case 'put off':
       return { do: 'hold', due: now + outcome.delay, because: outcome.because }
     case 'held up':
-      return afterRefusal(policy, expires, trail, outcome, now)
+      return afterRefusal(policy, expires, trail, outcome, now, roll)
     case 'refused':
       return dead(outcome.reason, outcome.failure, extendTrail(trail, outcome.failure, now))
     case 'failed':
       return afterFailure(policy, extendTrail(trail, outcome.failure, now), outcome.failure, now, roll)
   }
 }
+
+/** Those that are refused together must not come back together: a part of the wait is left to chance. */
+const SPREAD = 0.1
 
 /** An outage buries nothing, unless the event's own time is over before it could be tried again. */
 const afterRefusal = (
@@ -72,14 +75,17 @@ const afterRefusal = (
   trail: Trail,
   { delay, because, failure }: Extract<Outcome, { is: 'held up' }>,
   now: Instant,
+  roll: Roll,
 ): Verdict => {
-  const due = now + delay
-  if (expires !== undefined && due >= expires) return dead('expired', failure, trail)
+  const soonest = now + delay
+  if (expires !== undefined && soonest >= expires) return dead('expired', failure, trail)
   const first = trail.firstFailureAt
-  if (window !== undefined && first !== undefined && due > first + window) {
-    return dead('window exhausted', failure, trail)
-  }
-  return { do: 'hold', due, because }
+  const last = window === undefined || first === undefined ? Number.POSITIVE_INFINITY : first + window
+  if (soonest > last) return dead('window exhausted', failure, trail)
+  // chance buries nothing either: it ends where the event's time does
+  const latest = expires === undefined ? last : Math.min(last, expires - 1)
+  const due = Math.min(now + Math.ceil(delay * (1 + SPREAD * roll())), latest)
+  return { do: 'hold', due: Math.max(soonest, due), because }
 }
 
 const afterFailure = (policy: Policy, trail: Trail, failure: Failure, now: Instant, roll: Roll): Verdict => {

@@ -39,10 +39,9 @@ export const refusedIn = (error: unknown): CallRefused | undefined => {
   return undefined
 }
 
-/** Those that are refused together must not come back together: a tenth of the wait is left to chance. */
-export const heldUp = (refused: Refused, now: Instant, roll: number): Outcome => ({
+export const heldUp = (refused: Refused, now: Instant): Outcome => ({
   is: 'held up',
-  delay: Math.ceil(Math.max(0, refused.retryAt - now) * (1 + 0.1 * roll)),
+  delay: Math.max(0, refused.retryAt - now),
   because: refused.because,
   failure: classify(new CallRefused(refused, now)),
 })

@@ -51,10 +51,13 @@ export const createOrders = (
     isPaused: (service) => paused.has(service),
     hear: async (signal) => {
       let quiet = true
+      const aborted = new Promise<void>((resolve) => {
+        signal.addEventListener('abort', () => resolve(), { once: true })
+      })
       while (!signal.aborted) {
         try {
-          await obey()
-          await sharing.sync()
+          // a board that never answers must not keep the process from leaving
+          await Promise.race([obey().then(sharing.sync), aborted])
           quiet = true
         } catch (error) {
           // once, and not each second
@@ -71,7 +74,7 @@ export const createOrders = (
         }
         await clock.sleep(LOOK, signal)
       }
-      if (quiet) await sharing.leave()
+      if (quiet) await Promise.race([sharing.leave(), clock.sleep(LOOK)])
     },
   }
 }

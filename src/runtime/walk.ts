@@ -119,7 +119,7 @@ export const createWalk = (options: WalkOptions) => {
     }
     const putOff = (refused: Refused): void => {
       slot.handled()
-      conclude(heldUp(refused, began, dice.next()))
+      conclude(heldUp(refused, began))
     }
 
     const admitted = guards.admit(rules, registered.pattern, parcel.trail.spent > 0)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { reprieve } from '../../src/index.ts'
+import { reprieve, Transient } from '../../src/index.ts'
 import { createHand } from '../../src/office/index.ts'
 import { readRules } from '../../src/rules/index.ts'
 import { testTools } from '../../src/testing/tools.ts'
@@ -78,6 +78,43 @@ describe('an operator’s hand', () => {
     await close()
   })
 
+  it('shows since when a breaker stands as it does, who tripped it, and what it has counted', async () => {
+    const { app, clock, hand, close } = await world()
+    let up = false
+    app.service('third').on('order.placed', async (_, ctx) => {
+      await ctx.call('crm', () => {
+        if (!up) throw new Transient('crm is down')
+      })
+    })
+    await app.start()
+    await clock.advance(100)
+    const opened = clock.now()
+    for (let n = 0; n < 2; n++) await app.publish('order.placed', {})
+    up = true
+    await clock.advance(20_000)
+    const line = async () => (await hand.breakers()).find(({ name }) => name === 'crm')
+    // it counts one by one, whichever service called: in this order mail succeeds between two failures
+    expect(await line()).toMatchObject({ report: { state: 'closed', quorum: 1, transitions: 0 } })
+    up = false
+    for (let n = 0; n < 3; n++) {
+      await hand.pause('mail')
+      await clock.advance(1500)
+      await app.publish('order.placed', {})
+    }
+    const tripped = clock.now()
+    await clock.advance(10_000)
+    const shown = (await line())!
+    expect(shown.report).toMatchObject({ state: 'open', quorum: 1, transitions: 1 })
+    expect(shown.report!.since).toBeGreaterThan(opened)
+    expect(shown.report!.since).toBeLessThanOrEqual(tripped + 2000)
+    expect(shown.report!.failures).toBeGreaterThanOrEqual(3)
+    expect(shown.whole).toMatchObject({
+      state: 'open',
+      tripped: [{ process: shown.report!.process }],
+    })
+    await close()
+  })
+
   it('reports of a process that is gone run out', async () => {
     const { app, clock, hand, close } = await world()
     await app.start()
@@ -117,7 +154,15 @@ describe('the commands', () => {
     expect(listed.stdout).toMatch(/^breaker +state .*\ncrm +forced open /)
     await cli(['breaker', 'release', 'crm'], { cwd })
     await run.said('breaker    crm  forced open → closed')
+    expect(listed.stdout).toContain('over all')
     expect((await cli(['pause'], { cwd })).code).toBe(2)
+    const unknown = await cli(['pause', 'mial'], { cwd })
+    expect(unknown).toMatchObject({ code: 2, stdout: '' })
+    expect(unknown.stderr).toContain('no process runs mial')
+    expect(unknown.stderr).toContain('name one of mail; or pause it all the same with --force')
+    const forced = await cli(['pause', 'mial', '--force', '--for', '1s'], { cwd })
+    expect(forced.code).toBe(0)
+    expect(forced.stderr).toContain('nobody runs mial now: it will pause when it starts')
     run.signal('SIGTERM')
     expect((await run.ended).code).toBe(0)
   })

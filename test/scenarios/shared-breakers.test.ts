@@ -193,7 +193,7 @@ const breakable = () => {
 describe('without its board', () => {
   it.for(['down', 'silent'] as const)('each goes by its own evidence while it is %s', async (how) => {
     const access = breakable()
-    const { all, clock, last } = await world(3, { board: access.board })
+    const { all, clock, last, close } = await world(3, { board: access.board })
     const [bad, worse, well] = all
     access.is = how
     await clock.advance(6000)
@@ -209,6 +209,7 @@ describe('without its board', () => {
     if (how === 'down') {
       for (const { only } of all) expect(only('trouble')).toMatchObject([{ where: 'the board' }])
     }
+    await close()
   })
 
   it('taken away in an outage: each probes by itself, and when it is back all is shared again', async () => {

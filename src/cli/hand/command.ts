@@ -1,19 +1,20 @@
 import { userInfo } from 'node:os'
 import type { Command } from 'commander'
 import { systemClock } from '../../adapters/system/clock.ts'
+import { ReprieveError } from '../../core/error.ts'
 import type { Millis } from '../../core/time.ts'
-import { type BreakerLine, createHand, type Hand } from '../../office/index.ts'
-import { reprieve } from '../../reprieve.ts'
+import { createHand, type Hand } from '../../office/index.ts'
+import { type Reprieve, reprieve } from '../../reprieve.ts'
 import { action, type Ended } from '../action.ts'
 import { asDuration, type Common, openOptions } from '../options.ts'
 import { inert } from '../print/inert.ts'
-import { say, sayJson } from '../print/say.ts'
-import { table } from '../print/table.ts'
-import { span } from '../print/time.ts'
+import { remark, say, sayJson } from '../print/say.ts'
+import { breakerTable } from './list.ts'
 
 interface OrderFlags extends Common {
   readonly for?: Millis
   readonly by?: string
+  readonly force?: true
 }
 
 /** An operator's hand on what runs: pause and resume services, force breakers. */
@@ -22,7 +23,8 @@ export const registerHand = (program: Command): void => {
     program
       .command('pause')
       .description('let a service pull nothing more; what is under way ends')
-      .argument('<service>'),
+      .argument('<service>')
+      .option('--force', 'though no process and no rule book knows it'),
   ).action(action(pauseOne))
   program
     .command('resume')
@@ -58,9 +60,12 @@ const ordering = (command: Command): Command =>
     .option('--for <duration>', 'how long the order holds (else a day)', asDuration)
     .option('--by <name>', 'who orders it (else the user of this machine)')
 
-const withHand = async (flags: Common, use: (hand: Hand) => Promise<Ended>): Promise<Ended> => {
+const withHand = async (
+  flags: Common,
+  use: (hand: Hand, app: Reprieve) => Promise<Ended>,
+): Promise<Ended> => {
   await using app = await reprieve({ ...openOptions(flags), office: false })
-  return await use(createHand(app.store.board, systemClock.now))
+  return await use(createHand(app.store.board, systemClock.now), app)
 }
 
 const orderOf = ({ by, for: lasts }: OrderFlags) => ({
@@ -69,11 +74,32 @@ const orderOf = ({ by, for: lasts }: OrderFlags) => ({
 })
 
 const pauseOne = (flags: OrderFlags, service: string): Promise<Ended> =>
-  withHand(flags, async (hand) => {
+  withHand(flags, async (hand, { book }) => {
+    const running = await hand.running()
+    const runs = running.includes(service)
+    if (!runs && !book.services.has(service) && !flags.force) throw unknownService(service, running, book)
     await hand.pause(service, orderOf(flags))
+    // set before a start is as good: who starts it then finds it asleep
+    if (!runs) remark(`nobody runs ${inert(service)} now: it will pause when it starts`)
     if (flags.json) return sayJson(await hand.paused())
     say(`${inert(service)} pauses; \`reprieve resume ${inert(service)}\` ends it`)
   })
+
+const unknownService = (
+  service: string,
+  running: readonly string[],
+  { services }: Reprieve['book'],
+): ReprieveError => {
+  const known = [...new Set([...running, ...services.keys()])].sort()
+  const others = known.length > 0 ? `name one of ${known.map(inert).join(', ')}; or ` : ''
+  return new ReprieveError(
+    'bad_usage',
+    `no process runs ${inert(service)}, and the rule book has no such service`,
+    {
+      fix: `${others}pause it all the same with --force`,
+    },
+  )
+}
 
 const resumeOne = (flags: Common, service: string): Promise<Ended> =>
   withHand(flags, async (hand) => {
@@ -99,23 +125,5 @@ const listAll = (flags: Common): Promise<Ended> =>
     const lines = await hand.breakers()
     if (flags.json) return sayJson(lines)
     if (lines.length === 0) return say('no breaker was asked lately')
-    const now = systemClock.now()
-    say(
-      table<BreakerLine>(
-        [
-          { title: 'breaker', of: ({ name }) => name },
-          { title: 'state', of: ({ report }) => report?.state ?? 'not seen' },
-          { title: 'calls', of: ({ report }) => String(report?.calls ?? ''), align: 'right' },
-          { title: 'failures', of: ({ report }) => String(report?.failures ?? ''), align: 'right' },
-          { title: 'refused', of: ({ report }) => String(report?.rejections ?? ''), align: 'right' },
-          { title: 'process', of: ({ report }) => report?.process.slice(-12) ?? '' },
-          {
-            title: 'ordered',
-            of: ({ forced }) =>
-              forced ? `${forced.to} by ${forced.by}, for ${span(forced.until - now)}` : '',
-          },
-        ],
-        lines,
-      ),
-    )
+    say(breakerTable(lines, systemClock.now()))
   })
