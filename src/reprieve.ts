@@ -7,7 +7,14 @@ import type { AppStore, Store } from './contracts/store.ts'
 import type { Clock, Dice, Tools } from './contracts/tools.ts'
 import type { Destination } from './contracts/transport.ts'
 import type { Millis } from './core/time.ts'
-import { createOffice, knownDestinations, type Office, rememberDestinations } from './office/index.ts'
+import {
+  createOffice,
+  knownDestinations,
+  type Office,
+  type RecoveryOptions,
+  rememberDestinations,
+  scheduleRecovery,
+} from './office/index.ts'
 import { openAppStore, openTransport, withoutSecret } from './open.ts'
 import { type PolicyFor, type RuleBook, withPolicyFor } from './rules/index.ts'
 import { type App, createApp } from './runtime/app.ts'
@@ -27,6 +34,8 @@ export interface Options {
   readonly store?: string
   /** Whether this process also takes over dead letters. Default: yes. */
   readonly office?: boolean
+  /** Whether letters of transient failures go back by themselves. Default: as the rules say, and else no. */
+  readonly recovery?: boolean | RecoveryOptions
   readonly journal?: Journal
   /**
    * A thread that reports an event loop blocked for so many milliseconds: to stderr, with the place, and to the journal
@@ -70,6 +79,7 @@ export const reprieve = async (options: Options = {}): Promise<Reprieve> => {
   const office = await createOffice({ transport, store, tools })
   const watchdog = options.watchdog === undefined ? undefined : startWatchdog(options.watchdog, tools)
   const withOffice = options.office ?? true
+  if (withOffice) scheduleRecovery(app.every, office, book, options.recovery)
   let closing: Promise<void> | undefined
 
   const close = async (within?: Millis): Promise<void> => {

@@ -20,7 +20,10 @@ export interface Office {
   list(filter: LetterFilter, limit: number, after?: string): Promise<readonly KeptLetter[]>
   count(filter: LetterFilter): Promise<number>
   show(id: string): Promise<KeptLetter>
-  /** Sends letters back to the subscription that failed. A letter named by id goes again though it is on its way. */
+  /**
+   * Sends letters back to the subscription that failed. A letter named by id goes again though it is on its way, unless
+   * the filter names states.
+   */
   replay(filter: LetterFilter): Promise<ReplayResult>
   /**
    * Gives up open letters for good; what waits behind them with their order keys goes on, in order. To do it again frees
@@ -157,7 +160,8 @@ export const createOffice = async ({ transport, store, tools }: OfficeOptions): 
     },
     replay: async (filter) => {
       await prepareReceipts()
-      const from = filter.ids ? (['open', 'replaying'] as const) : (['open'] as const)
+      const may = filter.ids ? (['open', 'replaying'] as const) : (['open'] as const)
+      const from = may.filter((state) => filter.states?.includes(state) ?? true)
       const frozen = await select({ ...filter, states: from })
       const sent: string[] = []
       for (let i = 0; i < frozen.length; i += BATCH) {

@@ -6,7 +6,7 @@ import type { Naming } from './naming.ts'
 import type { Path, Place } from './place.ts'
 import { buildPolicies, type PolicyFor } from './policies.ts'
 import { present } from './present.ts'
-import type { WrittenBook, WrittenDefaults, WrittenService } from './schema.ts'
+import type { WrittenBook, WrittenDefaults, WrittenRecovery, WrittenService } from './schema.ts'
 
 /** A rule book that holds: what it says, over what is built in. Plain data; nothing in it changes. */
 export interface RuleBook {
@@ -19,6 +19,8 @@ export interface RuleBook {
   readonly dependencies: ReadonlyMap<string, Dependency>
   /** URLs by name. undefined: known by name only, and served by the app's own store. URLs may hold secrets. */
   readonly stores: ReadonlyMap<string, string | undefined>
+  /** Letters of transient failures go back by themselves; absent: they don't. */
+  readonly recovery?: WrittenRecovery
   readonly defaults: WrittenDefaults
   readonly services: ReadonlyMap<string, WrittenService>
   readonly dapr: NonNullable<WrittenBook['dapr']>
@@ -59,6 +61,7 @@ export const buildBook = (
       ...STORES.map((name) => [name, undefined] as const),
       ...Object.entries(written.stores ?? {}).map(([name, url]) => [name, url || undefined] as const),
     ]),
+    ...(written.recovery !== undefined && written.recovery !== 'off' && { recovery: written.recovery }),
     defaults: written.defaults ?? {},
     services: new Map(Object.entries(written.services ?? {})),
     dapr: written.dapr ?? {},

@@ -36,8 +36,28 @@ function* checkDemand(path: Path, { min, max }: Loose): Generator<Finding> {
   yield { path: [...path, 'min'], at: 'value', found: `${min} beside max ${max}`, expected: 'less than max' }
 }
 
+/** Wherever one is written: by name, for a dependency, for events. */
+export function* checkBreakers(book: Loose): Generator<Finding> {
+  for (const [name, breaker] of Object.entries(loose(book.breakers))) {
+    yield* checkBreaker(['breakers', name], loose(breaker))
+  }
+  for (const [name, written] of Object.entries(loose(book.dependencies))) {
+    const { extends: base, breaker } = loose(written)
+    // what it extends may have a rate
+    if (base === undefined) yield* checkBreaker(['dependencies', name, 'breaker'], loose(breaker))
+  }
+  yield* checkBreaker(['defaults', 'breaker'], loose(loose(book.defaults).breaker))
+  for (const [service, written] of Object.entries(loose(book.services))) {
+    const path = ['services', service]
+    yield* checkBreaker([...path, 'breaker'], loose(loose(written).breaker))
+    for (const [event, row] of Object.entries(loose(loose(written).events))) {
+      yield* checkBreaker([...path, 'events', event, 'breaker'], loose(loose(row).breaker))
+    }
+  }
+}
+
 /** `window` and `volume` say how the rate is counted: without one they would be read by nobody. */
-export function* checkBreaker(path: Path, breaker: Loose): Generator<Finding> {
+function* checkBreaker(path: Path, breaker: Loose): Generator<Finding> {
   if (breaker.rate !== undefined || breaker.extends !== undefined) return
   for (const key of ['window', 'volume']) {
     if (breaker[key] === undefined) continue

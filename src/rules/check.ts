@@ -1,5 +1,5 @@
 import { POLICIES } from '../core/policy.ts'
-import { checkBreaker, checkServices } from './check-services.ts'
+import { checkBreakers, checkServices } from './check-services.ts'
 import { type Finding, type Loose, loose } from './loose.ts'
 import type { Path } from './place.ts'
 import { type BackoffKind, KEYS, NEEDED } from './policies.ts'
@@ -25,9 +25,7 @@ export const checkBook = (root: unknown): readonly Finding[] => {
   for (const section of ['policies', 'dependencies', 'breakers']) {
     findings.push(...checkCircles(section, loose(book[section])))
   }
-  for (const [name, breaker] of Object.entries(loose(book.breakers))) {
-    findings.push(...checkBreaker(['breakers', name], loose(breaker)))
-  }
+  findings.push(...checkBreakers(book))
   return [...findings, ...checkServices(book), ...checkTopics(loose(book.topics))]
 }
 

@@ -80,7 +80,7 @@ describe('a bare configuration', () => {
 
 const BOOK = `version: 1
 breakers:
-  shop: { failures: 4, rate: 50%, window: 30s, volume: 20, open: 1m, spread: 10%, probes: 2, probeLease: 5s, successes: 3, interval: 2m, ramp: 45s }
+  shop: { failures: 4, rate: 50%, window: 30s, volume: 20, open: 1m, spread: 10%, probes: 2, probeLease: 5s, successes: 3, interval: 2m, ramp: 45s, quorum: 3 }
   calls: { rate: 25%, window: 100 }
 dependencies:
   crm: { breaker: shop, budget: { ratio: 10%, perSecond: 2, burst: 7 } }
@@ -124,6 +124,7 @@ describe('a book that says much', () => {
       successes: 3,
       intervalMs: 120_000,
       rampMs: 45_000,
+      quorum: 3,
     })
     expect(told.breaker).toMatchObject({ name: 'calls', rate: 0.25, window: { calls: 100 } })
   })
@@ -182,6 +183,19 @@ describe('what does not hold together', () => {
     ],
     ['defaults: { demand: { min: 9, max: 9 } }', /2:28 defaults\.demand\.min: found 9 beside max 9/],
     ['breakers: { b: { window: 30s } }', /2:18 breakers\.b\.window: found 'window' without 'rate'/],
+    [
+      'dependencies: { d: { breaker: { volume: 5 } } }',
+      /dependencies\.d\.breaker\.volume: found 'volume' without 'rate'/,
+    ],
+    ['defaults: { breaker: { window: 30s } }', /defaults\.breaker\.window: found 'window' without 'rate'/],
+    [
+      'services: { s: { breaker: { volume: 5 } } }',
+      /services\.s\.breaker\.volume: found 'volume' without 'rate'/,
+    ],
+    [
+      'services: { s: { events: { a: { breaker: { window: 30s } } } } }',
+      /services\.s\.events\.a\.breaker\.window: found 'window' without 'rate'/,
+    ],
     [
       'breakers: { b: { rate: 50%, window: 0 } }',
       /2:37 breakers\.b\.window: found 0; expected a number of calls/,

@@ -27,6 +27,7 @@ const PARTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     dependencies: 'dependency',
     defaults: 'rules',
     services: 'rules',
+    recovery: 'recovery',
     dapr: 'dapr',
     lint: 'lint',
   },

@@ -12,6 +12,7 @@ export const MEANINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     breakers: 'Circuit breakers, by name, beside the built-in ones.',
     timeouts: 'Durations by name, beside fast, default and slow.',
     dependencies: 'Downstreams by name, for ctx.call, beside the built-in ones.',
+    recovery: 'Replays letters of transient failures on a schedule, or off, as it is without this.',
     stores: 'URLs of stores by name. One without a URL is served by the app’s own store.',
     defaults: 'What holds for all services.',
     services: 'Consumers by name, and what holds for them and their events.',
@@ -175,6 +176,11 @@ export const MEANINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     policy: 'A policy by name.',
     timeout: 'A duration, or a timeout by name.',
     breaker: 'A breaker by name.',
+  },
+  recovery: {
+    every: 'How often. Default: 1h.',
+    most: 'At most so many letters each time, the oldest first. Default: 1000.',
+    times: 'An event that was sent back so often already is left alone. Default: 3.',
   },
   lint: { silence: 'Findings that are known and meant.' },
   silence: {

@@ -30,6 +30,7 @@ import {
   poison,
   policyOf,
   policyShape,
+  recovery,
 } from './shapes.ts'
 
 /** What can be said of an event: in its own row, for a whole service, or for all. The nearest word counts. */
@@ -112,6 +113,7 @@ export const bookSchema = (names: Names) => {
         budget: budget.optional(),
       }),
     ).optional(),
+    recovery: recovery.optional(),
     stores: named(name, z.string({ error: 'a URL, or nothing' }).nullable()).optional(),
     defaults: mapping({ ...serviceOnly, ...rules }).optional(),
     services: named(
@@ -151,4 +153,5 @@ export type WrittenDefaults = NonNullable<Written['defaults']>
 export type WrittenPolicy = NonNullable<Written['policies']>[string]
 export type WrittenBreaker = NonNullable<Written['breakers']>[string]
 export type WrittenDependency = NonNullable<Written['dependencies']>[string]
+export type WrittenRecovery = Exclude<NonNullable<Written['recovery']>, 'off'>
 export type WrittenAlert = NonNullable<NonNullable<WrittenRules['alerts']>[Metric]>

@@ -97,6 +97,18 @@ export const budget = z.union(
   { error: "a mapping, or 'none'" },
 )
 
+export const recovery = z.union(
+  [
+    choice('off'),
+    mapping({
+      every: duration.optional(),
+      most: whole(1, 1_000_000).optional(),
+      times: whole(1, 100).optional(),
+    }),
+  ],
+  { error: "a mapping, or 'off'" },
+)
+
 const thresholdOf = (unit: Unit) =>
   unit === 'ratio' ? percent : unit === 'ms' ? duration : number(0, 1_000_000_000)
 

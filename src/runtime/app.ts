@@ -15,6 +15,7 @@ import { createLedgers } from './ledgers.ts'
 import { createOrders } from './orders.ts'
 import { planService } from './plan.ts'
 import { makeEvent, publishAll } from './publish.ts'
+import { createSchedule, type Schedule } from './schedule.ts'
 import { type RunningService, startService } from './service.ts'
 import { createSolo } from './solo.ts'
 import { createSharing } from './sharing.ts'
@@ -37,6 +38,11 @@ export interface App {
   publish(type: string, data?: unknown, options?: PublishOptions): Promise<string>
   /** Whole CloudEvents, many at once. */
   publishEvents(events: readonly Event[]): Promise<void>
+  /**
+   * Runs a function on a schedule, in one of the processes that share the store: who dies with it is followed by another.
+   * Processes know a job by its name.
+   */
+  every: Schedule['every']
   /** Where the started services bury. */
   destinations(): readonly Destination[]
   /** Stops pulling, lets handlers finish, hands back the rest. The connection stays open. */
@@ -68,6 +74,7 @@ export const createApp = ({ book, transport, store, tools, ledgersFor, ownLedger
   const orders = createOrders(store.board, guards, sharing, tools, (name) => {
     for (const service of running) if (service.name === name) service.heed()
   })
+  const schedule = createSchedule(store.board, tools)
   const closing = new AbortController()
   const solo = createSolo(tools.clock, closing.signal)
   let hearing: Promise<void> | undefined
@@ -86,6 +93,7 @@ export const createApp = ({ book, transport, store, tools, ledgersFor, ownLedger
     transport,
     store,
     publish,
+    every: schedule.every,
     destinations: () => [...destinations.values()],
     publishEvents: (events) => publishAll(transport, topic, events, tools),
     service: (name) => {
@@ -148,9 +156,12 @@ export const createApp = ({ book, transport, store, tools, ledgersFor, ownLedger
           }),
         )
       }
+      schedule.start()
     },
     drain: async (within = PATIENCE) => {
+      const jobs = schedule.stop(within)
       await Promise.all(running.splice(0).map((service) => service.drain(within)))
+      await jobs
       closing.abort()
       await hearing
     },

@@ -1,6 +1,6 @@
 import { open } from '../adapters/memory/index.ts'
 import type { Instant, Millis } from '../core/time.ts'
-import { createOffice, type Office } from '../office/index.ts'
+import { createOffice, type Office, type RecoveryOptions, scheduleRecovery } from '../office/index.ts'
 import { emptyBook, type PolicyFor, type RuleBook, readRules, withPolicyFor } from '../rules/index.ts'
 import { type App, createApp } from '../runtime/app.ts'
 import type { VirtualClock } from './clock.ts'
@@ -17,6 +17,8 @@ export interface TestAppOptions {
   /** The text of a rule book, where a test has rules of its own. */
   readonly yaml?: string
   readonly policyFor?: PolicyFor
+  /** As of `reprieve`. */
+  readonly recovery?: boolean | RecoveryOptions
   /** The same seed, the same dice. */
   readonly seed?: number
   /** When virtual time begins. */
@@ -67,6 +69,7 @@ export const testApp = async (options: TestAppOptions = {}): Promise<TestApp> =>
   }
   const app = createApp({ book, transport, store, tools })
   const office = await createOffice({ transport: pending.transport, store, tools })
+  scheduleRecovery(app.every, office, book, options.recovery)
 
   let starting: Promise<void> | undefined
   const start = (): Promise<void> => {

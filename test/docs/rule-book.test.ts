@@ -94,6 +94,7 @@ describe('docs/rule-book.md', () => {
         successes: 2,
         interval: 120_000,
         ramp: 30_000,
+        quorum: 2,
       },
       budget: { ratio: 0.2, perSecond: 10, burst: 100 },
     })

@@ -80,6 +80,8 @@ const lineOf = (fact: Fact, failure: Failure | undefined): string | undefined =>
     }
     case 'breaker':
       return `${verb('breaker', fact.to === 'closed' ? good : warn)}${inert(fact.name)}  ${fact.from} → ${fact.to}`
+    case 'job':
+      return `${verb('job', calm)}${inert(fact.name)}  ${calm(span(fact.took))}`
     case 'notice':
       return `${verb('notice', warn)}${inert(fact.text)}`
     default:

@@ -99,6 +99,28 @@ describe('retries', () => {
   })
 })
 
+describe('a breaker beside a window', () => {
+  const book = (open: string, more: string) =>
+    `dependencies: { crm: { timeout: 3s, breaker: { open: ${open} } } }\nservices: { mail: { dependencies: [crm], ${more} } }`
+
+  it.for([
+    ['15s', 'policy: aggressive', []],
+    ['15001ms', 'policy: aggressive', ['open-outlasts-window']],
+    ['5m', 'policy: standard', []],
+    ['6m', '', ['open-outlasts-window']],
+    ['1h', 'policy: none', []],
+    ['1h', 'policy: { backoff: fixed, delay: 1s, retries: 3 }', []],
+  ] as const)('open for %s, %s', ([open, more, expected]) => {
+    expect(ids(book(open, more))).toEqual(expected)
+  })
+
+  it('is looked at for the handler’s own one too', () => {
+    expect(
+      paths('services: { mail: { events: { a.b: { policy: aggressive, breaker: { open: 1m } } } } }'),
+    ).toEqual(['services.mail.events."a.b".policy open-outlasts-window'])
+  })
+})
+
 describe('the memory of dedup', () => {
   const letters = (more: string) => `services: { mail: { ${more} } }`
 

@@ -10,6 +10,7 @@ export const guards: Check = ({ book }) => ({
   pair: function* (pair) {
     yield* unguarded(pair)
     yield* outlasting(pair)
+    yield* burying(pair)
   },
   *whole() {
     for (const { path, says } of breakersIn(book)) {
@@ -72,6 +73,24 @@ function* unguarded({ rules, from, example }: Pair): Generator<Remark> {
       ? `it is tried again against ${bare.name}, which no breaker guards${example(path)}`
       : `it is tried again, and nothing stops that while all fail${example(path)}`,
     fix: "give the dependency a breaker, or the event one of its own such as 'breaker: handlerBreaker'",
+  }
+}
+
+/** What has failed once waits for the breaker, and dies waiting. */
+function* burying({ rules, from, example }: Pair): Generator<Remark> {
+  const { window, retries } = rules.policy
+  if (window === undefined || retries === 0) return
+  const longest = [...rules.dependencies.flatMap(({ name, breaker }) => (breaker ? [{ name, breaker }] : []))]
+  if (rules.breaker) longest.push({ name: rules.breaker.name, breaker: rules.breaker })
+  for (const { name, breaker } of longest) {
+    const path = from('policy') ?? from('dependencies') ?? from('breaker')
+    if (breaker.open <= window || !path) continue
+    yield {
+      id: 'open-outlasts-window',
+      path,
+      reason: `the breaker of ${name} stays open for ${showDuration(breaker.open)}, and a retry may come at most ${showDuration(window)} after the first failure: one trip buries all that has failed once${example(path)}`,
+      fix: `give the event a policy whose window is longer than ${showDuration(breaker.open)}, or let the breaker open for less`,
+    }
   }
 }
 

@@ -31,6 +31,7 @@ export const CHECKS = {
   'no-idempotency': { severity: 'warning' },
   'no-jitter': { severity: 'warning' },
   'one-policy': { severity: 'warning' },
+  'open-outlasts-window': { severity: 'warning' },
   'order-not-kept': { severity: 'error', needs: 'transport' },
   'override-matches-all': { severity: 'error' },
   'override-shadowed': { severity: 'warning' },
