@@ -5,7 +5,7 @@ import { loadBook } from './book.ts'
 import type { Journal } from './contracts/journal.ts'
 import type { AppStore, Store } from './contracts/store.ts'
 import type { Clock, Dice, Tools } from './contracts/tools.ts'
-import type { Destination } from './contracts/transport.ts'
+import type { Destination, Transport } from './contracts/transport.ts'
 import type { Millis } from './core/time.ts'
 import {
   createOffice,
@@ -15,7 +15,7 @@ import {
   rememberDestinations,
   scheduleRecovery,
 } from './office/index.ts'
-import { openAppStore, openTransport, withoutSecret } from './open.ts'
+import { openAppStore, openStore, openTransport, withoutSecret } from './open.ts'
 import { type PolicyFor, type RuleBook, withPolicyFor } from './rules/index.ts'
 import { type App, createApp } from './runtime/app.ts'
 import { namedStores } from './stores.ts'
@@ -32,6 +32,10 @@ export interface Options {
   readonly transport?: string
   /** Default: the transport's own store, or `sqlite:reprieve.db` beside a broker. */
   readonly store?: string
+  /**
+   * Where processes share breakers, budgets, jobs and orders, such as `redis://host` beside a broker. Default: the store.
+   */
+  readonly board?: string
   /** Whether this process also takes over dead letters. Default: yes. */
   readonly office?: boolean
   /** Whether letters of transient failures go back by themselves. Default: as the rules say, and else no. */
@@ -76,6 +80,15 @@ export const reprieve = async (options: Options = {}): Promise<Reprieve> => {
   const named = namedStores(book, transport.can.claims ? url : (options.store ?? DEFAULT_URL), tools)
   const ownLedger = transport.can.claims ? opened.store?.ledger : undefined
   const app = createApp({ book, transport, store, tools, ownLedger, ledgersFor: named.ledgersFor })
+  const board =
+    options.board === undefined ? undefined : await openBoard(options.board, transport, store, tools)
+  const app = createApp({
+    book,
+    transport,
+    store: board ? { ...store, board: board.board } : store,
+    tools,
+    ledgersFor: named.ledgersFor,
+  })
   const office = await createOffice({ transport, store, tools })
   const watchdog = options.watchdog === undefined ? undefined : startWatchdog(options.watchdog, tools)
   const withOffice = options.office ?? true
@@ -90,6 +103,8 @@ export const reprieve = async (options: Options = {}): Promise<Reprieve> => {
     await store.companion?.close()
     await store.close()
     await named.close()
+    await board?.companion?.close()
+    await board?.close()
   }
 
   const closeOnce = (within?: Millis): Promise<void> => {
@@ -109,6 +124,22 @@ export const reprieve = async (options: Options = {}): Promise<Reprieve> => {
     },
     close: closeOnce,
     [Symbol.asyncDispose]: () => closeOnce(),
+  }
+}
+
+const openBoard = async (
+  url: string,
+  transport: Transport,
+  store: AppStore,
+  tools: Tools,
+): Promise<Store> => {
+  try {
+    return await openStore(url, tools)
+  } catch (error) {
+    await transport.close()
+    await store.companion?.close()
+    await store.close()
+    throw error
   }
 }
 

@@ -10,6 +10,7 @@ export interface Common {
   readonly rules?: string
   readonly transport?: string
   readonly store?: string
+  readonly board?: string
   readonly json?: true
 }
 
@@ -29,13 +30,23 @@ export const withCommon = (program: Command): Command =>
         'REPRIEVE_STORE',
       ),
     )
+    .addOption(
+      new Option('--board <url>', 'where processes share breakers, budgets and orders (else the store)').env(
+        'REPRIEVE_BOARD',
+      ),
+    )
     .option('--json', 'answer in JSON, for programs')
 
 /** What the library is to open. */
 export const openOptions = (flags: Common): Options => {
-  const { transport, store } = flags
+  const { transport, store, board } = flags
   const book = bookFile(flags)
-  return { ...(book && { rules: book }), ...(transport && { transport }), ...(store && { store }) }
+  return {
+    ...(book && { rules: book }),
+    ...(transport && { transport }),
+    ...(store && { store }),
+    ...(board && { board }),
+  }
 }
 
 /** The rule book's file, if there is one. A variable that is set and empty says nothing. */
