@@ -81,9 +81,11 @@ const share = (urlOf: () => string): void => {
 }
 
 describe('on one SQLite file', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'reprieve-boards-'))
-  closing.push(async () => rmSync(folder, { recursive: true, force: true }))
-  share(() => `sqlite:${join(mkdtempSync(join(tmpdir(), 'reprieve-boards-')), 'board.db')}`)
+  share(() => {
+    const folder = mkdtempSync(join(tmpdir(), 'reprieve-boards-'))
+    closing.push(async () => rmSync(folder, { recursive: true, force: true }))
+    return `sqlite:${join(folder, 'board.db')}`
+  })
 })
 
 describeWith('redis', 'on Redis', (url) => {
