@@ -51,13 +51,9 @@ export const createOrders = (
     isPaused: (service) => paused.has(service),
     hear: async (signal) => {
       let quiet = true
-      const aborted = new Promise<void>((resolve) => {
-        signal.addEventListener('abort', () => resolve(), { once: true })
-      })
       while (!signal.aborted) {
         try {
-          // a board that never answers must not keep the process from leaving
-          await Promise.race([obey().then(sharing.sync), aborted])
+          await orAborted(obey().then(sharing.sync), signal)
           quiet = true
         } catch (error) {
           // once, and not each second
@@ -78,3 +74,17 @@ export const createOrders = (
     },
   }
 }
+
+/** A board that never answers must not keep the process from leaving. */
+const orAborted = (work: Promise<void>, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const end = (): void => {
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    signal.addEventListener('abort', end)
+    work.then(end, (error: Error) => {
+      signal.removeEventListener('abort', end)
+      reject(error)
+    })
+  })

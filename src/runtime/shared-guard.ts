@@ -175,6 +175,7 @@ export const createSeat = (
       if (!shared) {
         // the board has forgotten it: what this process has seen still holds
         round = 0
+        if (state.is === 'closed') tripped = false
         if (tripped && state.is === 'open') tell({ is: 'trip', process, until: state.until })
         return
       }

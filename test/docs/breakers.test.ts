@@ -1,0 +1,6 @@
+import { describe } from 'vitest'
+import { runsItsPrograms } from './programs.ts'
+
+describe('docs/breakers.md', () => {
+  runsItsPrograms('docs/breakers.md', ['shared.ts', 'jobs.ts'])
+})
