@@ -36,8 +36,7 @@ export { freshPoison, type PoisonRules, type PoisonState, poison } from './core/
 export { POLICIES, type Policy } from './core/policy.ts'
 export { totalsOf } from './core/totals.ts'
 export type { Trail } from './core/trail.ts'
-export type { DiscardResult, Office, ReplayResult } from './office/index.ts'
-export type { Office, RecoveryOptions, ReplayResult } from './office/index.ts'
+export type { DiscardResult, Office, RecoveryOptions, ReplayResult } from './office/index.ts'
 export { type Options, type Reprieve, reprieve } from './reprieve.ts'
 export { createBreaker, type Retry, type RetryOutcome, type Run, retry } from './retry.ts'
 export {

@@ -79,7 +79,6 @@ export const reprieve = async (options: Options = {}): Promise<Reprieve> => {
   })
   const named = namedStores(book, transport.can.claims ? url : (options.store ?? DEFAULT_URL), tools)
   const ownLedger = transport.can.claims ? opened.store?.ledger : undefined
-  const app = createApp({ book, transport, store, tools, ownLedger, ledgersFor: named.ledgersFor })
   const board =
     options.board === undefined ? undefined : await openBoard(options.board, transport, store, tools)
   const app = createApp({
@@ -87,6 +86,7 @@ export const reprieve = async (options: Options = {}): Promise<Reprieve> => {
     transport,
     store: board ? { ...store, board: board.board } : store,
     tools,
+    ownLedger,
     ledgersFor: named.ledgersFor,
   })
   const office = await createOffice({ transport, store, tools })

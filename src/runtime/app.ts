@@ -17,8 +17,8 @@ import { planService } from './plan.ts'
 import { makeEvent, publishAll } from './publish.ts'
 import { createSchedule, type Schedule } from './schedule.ts'
 import { type RunningService, startService } from './service.ts'
-import { createSolo } from './solo.ts'
 import { createSharing } from './sharing.ts'
+import { createSolo } from './solo.ts'
 
 /** A service's handlers, one per event type or pattern. */
 export interface Service {
