@@ -22,6 +22,7 @@ export const createSharing = (board: Board, tools: Tools): Sharing => {
   let turn: Promise<void> = Promise.resolve()
   const next = (work: () => Promise<void>): Promise<void> => {
     const done = turn.then(work)
+    // who asked for it is told; those behind him go on
     turn = done.catch(() => {})
     return done
   }
@@ -49,6 +50,7 @@ export const createSharing = (board: Board, tools: Tools): Sharing => {
         await breakers.sync()
         await budgets.sync()
       }),
+    // what isn't given back runs out
     leave: () => next(breakers.leave).catch(() => {}),
   }
 }
