@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto'
 import { connect } from 'amqplib'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { describeWith } from '../services/urls.ts'
 import { type KillerOptions, type KillerResult, killerTest, WINDOW } from './killer.ts'
 
@@ -61,11 +62,18 @@ describe('one message that kills its process, and only it, is quarantined', () =
 
 describeWith('amqp', 'one message that kills its process on a real RabbitMQ', (url) => {
   it('is quarantined, and only it', async () => {
-    const { queues, letters } = await only({ transport: url, events: 1000, deed: EXIT })
-    const model = await connect(url)
-    const channel = await model.createChannel()
-    for (const queue of [...queues, ...letters.map(({ to }) => to)]) await channel.deleteQueue(queue)
-    for (const queue of queues) await channel.deleteExchange(`${queue}.dlx`)
-    await model.close()
+    const name = `killer-${randomUUID().slice(0, 8)}`
+    onTestFinished(() => sweep(url, name))
+    await only({ transport: url, events: 1000, deed: EXIT, name })
   }, 180_000)
 })
+
+const sweep = async (url: string, name: string): Promise<void> => {
+  const model = await connect(url)
+  const channel = await model.createChannel()
+  const queue = `${name}.${name}.sent`
+  for (const each of [queue, `_${name}.deadletter`, `_${name}.deadletter.quarantine`])
+    await channel.deleteQueue(each)
+  await channel.deleteExchange(`${queue}.dlx`)
+  await model.close()
+}

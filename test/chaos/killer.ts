@@ -7,6 +7,8 @@ import { reprieve } from '../../src/index.ts'
 import { folderWith, startCli } from '../scenarios/child.ts'
 
 export interface KillerOptions {
+  /** The service's name; the type of its events is `<name>.sent`. */
+  readonly name?: string
   /** `sqlite`: a file of its own, which is the store too. */
   readonly transport: string
   readonly events: number
@@ -39,7 +41,6 @@ export interface KillerResult {
   readonly stdout: string
   readonly stderr: string
   readonly code: number | null
-  readonly queues: readonly string[]
 }
 
 /** So many may be under way, or done and not yet settled, when a process dies. */
@@ -47,7 +48,7 @@ export const WINDOW = 40
 
 /** `reprieve run` with one message among many that kills its process, until all is accounted for from outside. */
 export const killerTest = async (options: KillerOptions): Promise<KillerResult> => {
-  const name = `killer-${randomUUID().slice(0, 8)}`
+  const { name = `killer-${randomUUID().slice(0, 8)}` } = options
   const type = `${name}.sent`
   const rules = `version: 1
 services:
@@ -130,7 +131,6 @@ export default (app) => {
     stdout,
     stderr,
     code,
-    queues: [`${name}.${type}`],
   }
 }
 
