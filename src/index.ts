@@ -49,6 +49,13 @@ export {
 } from './rules/index.ts'
 export { type LintFinding, lint } from './rules/lint/index.ts'
 export type { Service } from './runtime/app.ts'
+export type {
+  BatchContext,
+  Batched,
+  BatchEntry,
+  BatchHandler,
+  BatchReply,
+} from './runtime/batch-handler.ts'
 export type { Client, Outgoing, ReceiveOptions } from './runtime/client.ts'
 export type { Ended, Message } from './runtime/client-hold.ts'
 export type {

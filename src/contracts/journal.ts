@@ -29,6 +29,7 @@ export type Fact = { readonly at: Instant } & (
       readonly text: string
       readonly fields: Readonly<Record<string, unknown>>
     } & About)
+  | ({ readonly is: 'batch' | 'batch failed' } & BatchFact)
   | { readonly is: 'letter kept'; readonly letter: string; readonly service: string }
   | { readonly is: 'replayed'; readonly letter: string; readonly service: string }
   | { readonly is: 'discarded'; readonly letter: string; readonly service: string; readonly reason?: string }
@@ -45,6 +46,24 @@ export type Fact = { readonly at: Instant } & (
     }
   | { readonly is: 'notice'; readonly text: string }
 )
+
+/** How a batch went. Each of its events has facts of its own beside. */
+export interface BatchFact {
+  readonly service: string
+  /** The pattern of the handler it was given to. */
+  readonly handler: string
+  readonly batcher?: string
+  readonly size: number
+  /** Of its events; where there are any the batch has failed. */
+  readonly failed: number
+  readonly took: Millis
+  /** Why it left: it was full, its time to fill was over, or its one event had to be by itself. */
+  readonly departed: 'full' | 'timeout' | 'alone'
+  /** Its handler took longer than it may. */
+  readonly timedOut: boolean
+  /** Among those that failed are some of high or critical priority, or of critical events. */
+  readonly critical: boolean
+}
 
 export interface About {
   readonly service: string

@@ -23,6 +23,8 @@ export interface Subscription extends Address {
   readonly lease: Millis
   /** The most deliveries that may be out and unsettled at once. */
   readonly window: number
+  /** How often to look for what nobody tells of, where the transport has to look; absent: as it thinks best. */
+  readonly poll?: Millis
   /** Dead-letter and quarantine destinations, made ready by `subscribe`. */
   readonly destinations: readonly Destination[]
   /** Where the transport `can.claims`: which claim a delivery needs; undefined = none. */

@@ -1,7 +1,7 @@
 import type { Priority } from '../core/event.ts'
 import type { RuleBook } from './book.ts'
 import { DEFAULTS } from './builtin.ts'
-import { type Picker, serviceLevels } from './levels.ts'
+import { levelsOf, type Picker, picker, serviceLevels } from './levels.ts'
 import { present } from './present.ts'
 import type { Batch, Batcher } from './rules.ts'
 import type { WrittenRules } from './schema.ts'
@@ -39,6 +39,23 @@ export const resolveBatch = (
       DEFAULTS.batch[key] as Batch[K],
     )
   return { size: own('size'), timeout: own('timeout'), concurrency: own('concurrency'), by: own('by') }
+}
+
+/**
+ * For a batch handler: what holds for an event of that priority. Where the book says nothing of batches they are as
+ * built in; where it says off they hold one event each.
+ */
+export const batchFor = (
+  book: RuleBook,
+  service: string,
+  event: string,
+  priority: Priority | undefined,
+): Batch => {
+  const from = picker(book, levelsOf(book, service, event), false)
+  const found = resolveBatch(from, () => batchersOf(book, service), priority)
+  if (found) return found
+  const isOff = from.pick('batch', (says) => says.batch) === NO_BATCH
+  return isOff ? { ...DEFAULTS.batch, size: 1 } : DEFAULTS.batch
 }
 
 const batchOf = ({ priorities: _, ...batch }: Batcher): Batch => batch

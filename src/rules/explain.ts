@@ -53,6 +53,7 @@ export const explain = (rules: Rules) => ({
   afterDeath: rules.afterDeath,
   channel: rules.channel ?? null,
   batch: rules.batch ? explainBatch(rules.batch) : null,
+  concurrency: rules.concurrency?.most ?? null,
   ttlMs: rules.ttl ?? null,
   alerts: rules.alerts.map((alert) => ({ ...alert, text: showAlert(alert) })),
   provenance: rules.provenance,

@@ -1,4 +1,5 @@
 /** The rule book: what a YAML text says for every service and event, over what is built in. */
+export { batchFor } from './batches.ts'
 export { emptyBook, type RuleBook, type Topic } from './book.ts'
 export type {
   Alert,

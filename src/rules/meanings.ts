@@ -95,7 +95,7 @@ export const MEANINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     criticality: 'How much hangs on it, for people.',
     dataLoss: 'Whether an event may get lost, for people and the linter.',
     consumerGroup: 'The name under which the broker knows this service.',
-    concurrency: 'Handlers that run at once.',
+    concurrency: 'Handlers that run at once: of a service, or of the events of a row.',
     window: 'Deliveries that may be out and unsettled at once.',
     lease: 'How long a delivery is ours before it must be extended.',
     demand: 'How a service asks for events.',
@@ -159,7 +159,7 @@ export const MEANINGS: Readonly<Record<string, Readonly<Record<string, string>>>
   demand: {
     poll: 'How often to look for what other processes wrote.',
     atOnce: 'How many at most each time.',
-    min: 'A worker asks again when it has fewer than this.',
+    min: 'A worker asks again when it has only this many left.',
     max: 'A worker never has more than this.',
   },
   dapr: {

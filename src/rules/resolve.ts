@@ -68,6 +68,7 @@ const valuesOf = (
   const ttl = pick('ttl', (says) => says.ttl)
   const priority = pick('priority', (says) => says.priority)
   const batch = resolveBatch(from, () => batchersOf(book, service), priority)
+  const concurrency = resolveCap(from)
   return {
     service,
     event,
@@ -90,6 +91,7 @@ const valuesOf = (
     order: pick('order', (says) => says.order, DEFAULTS.order),
     afterDeath: pick('afterDeath', (says) => says.afterDeath, DEFAULTS.afterDeath),
     ...(batch && { batch }),
+    ...(concurrency && { concurrency }),
     ...(ttl !== undefined && { ttl }),
     ...(priority !== undefined && { priority }),
     criticality: pick('criticality', (says) => says.criticality, DEFAULTS.criticality),
@@ -107,6 +109,16 @@ const resolveBreaker = (book: RuleBook, { pick, note, noteWritten, provenance }:
   if (typeof named === 'object') note('breaker.definition', provenance.breaker!)
   else if (breaker) noteWritten('breaker.definition', ['breakers', named])
   return breaker
+}
+
+/** Only rows have one: what a service says of its concurrency is of all its handlers together. */
+const resolveCap = ({ levels, noteWritten }: Picker<WrittenRules>): Rules['concurrency'] => {
+  for (const { says, path } of levels) {
+    if (says.concurrency === undefined || path[2] !== 'events') continue
+    noteWritten('concurrency', [...path, 'concurrency'])
+    return { most: says.concurrency, row: `${path[3]}` }
+  }
+  return undefined
 }
 
 const resolveDependencies = (book: RuleBook, { pick, noteWritten }: Picker<WrittenRules>) =>

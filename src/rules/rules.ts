@@ -30,6 +30,8 @@ export interface Rules {
   /** With order by key: what becomes of those that come after one that died. */
   readonly afterDeath: 'continue' | 'hold'
   readonly batch?: Batch
+  /** So many handlers at once for all events of this row; absent: as many as the service has. */
+  readonly concurrency?: { readonly most: number; readonly row: string }
   readonly ttl?: Millis
   readonly priority?: Priority
   readonly criticality: 'low' | 'medium' | 'high' | 'critical'
@@ -85,7 +87,7 @@ export interface Demand {
   readonly poll: Millis
   /** How many at most for each look. */
   readonly atOnce: number
-  /** A worker asks again when it has fewer than this … */
+  /** A worker asks again when it has only this many left … */
   readonly min: number
   /** … and never has more than this. */
   readonly max: number

@@ -122,7 +122,7 @@ export const bookSchema = (names: Names) => {
         consumerGroup: name.optional(),
         ...serviceOnly,
         ...rules,
-        events: named(pattern, mapping(rules)).optional(),
+        events: named(pattern, mapping({ ...rules, concurrency: serviceOnly.concurrency })).optional(),
       }),
     ).optional(),
     dapr: mapping({

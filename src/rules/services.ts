@@ -5,6 +5,7 @@ import { BARE_BREAKER, BARE_TIMEOUT, DEFAULTS, type Dependency } from './builtin
 import { timeoutOf } from './guards.ts'
 import { type Picker, picker, serviceLevels } from './levels.ts'
 import { fillName } from './naming.ts'
+import { present } from './present.ts'
 import type { Demand, ServiceRules } from './rules.ts'
 import type { WrittenDefaults } from './schema.ts'
 
@@ -23,7 +24,7 @@ export const serviceRules = (book: RuleBook, service: string): ServiceRules => {
     service,
     consumerGroup: consumerGroupOf(book, service, from),
     concurrency,
-    window: pick('window', (says) => says.window, concurrency * DEFAULTS.windowPerWorker),
+    window: pick('window', (says) => says.window, windowFor(book, service, concurrency, demand)),
     lease: pick('lease', (says) => says.lease, leaseFor(book, service)),
     ...(demand && { demand }),
     batchers: batchersOf(book, service),
@@ -50,6 +51,27 @@ const resolveDemand = ({ pick }: Picker<WrittenDefaults>): Demand | undefined =>
     pick(`demand.${key}`, (says) => says.demand?.[key], DEFAULTS.demand[key])
   return { poll: of('poll'), atOnce: of('atOnce'), min: of('min'), max: of('max') }
 }
+
+/** As many as the workers may have, and never so few that the largest batches can't fill. */
+const windowFor = (
+  book: RuleBook,
+  service: string,
+  concurrency: number,
+  demand: Demand | undefined,
+): number => {
+  const rows = Object.values(book.services.get(service)?.events ?? {})
+  const own = [...rows, ...serviceLevels(book, service).map(({ says }) => says)].flatMap(({ batch }) =>
+    typeof batch === 'object' ? [{ ...DEFAULTS.batch, ...present(batch) }] : [],
+  )
+  const gathered = [...own, ...batchersOf(book, service).values()].map(
+    (batch) => batch.size * batch.concurrency,
+  )
+  const wanted = Math.max(concurrency * (demand?.max ?? DEFAULTS.windowPerWorker), ...gathered)
+  return Math.min(wanted, LARGEST_WINDOW)
+}
+
+/** As a book may write it. */
+const LARGEST_WINDOW = 100_000
 
 /** Long enough for the slowest handler of the service. */
 const leaseFor = (book: RuleBook, service: string): Millis => {

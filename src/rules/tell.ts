@@ -65,6 +65,7 @@ export const explainText = (rules: Rules, service?: ServiceRules): string => {
     ['order', rules.order, from.order],
     rules.order === 'key' && ['  after a death', rules.afterDeath, from.afterDeath],
     rules.batch && ['batch', showBatch(rules.batch), from.batch ?? from.priority],
+    rules.concurrency && ['of its row at once', `${rules.concurrency.most}`, from.concurrency],
     rules.ttl !== undefined && ['time to live', showDuration(rules.ttl), from.ttl],
     ...rules.alerts.map(
       (alert): Row => ['alert', `${showAlert(alert)}: ${alert.severity}`, from[`alerts.${alert.metric}`]],

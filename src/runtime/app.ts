@@ -6,8 +6,16 @@ import { ReprieveError } from '../core/error.ts'
 import type { Event } from '../core/event.ts'
 import { patternFault } from '../core/pattern.ts'
 import type { Millis } from '../core/time.ts'
-import { dependencyOf, dependencyTimeout, type RuleBook, serviceRules, topicOf } from '../rules/index.ts'
-import type { Registered } from './attempt.ts'
+import {
+  batchFor,
+  dependencyOf,
+  dependencyTimeout,
+  type RuleBook,
+  serviceRules,
+  topicOf,
+} from '../rules/index.ts'
+import type { Registered, Single, Together } from './attempt.ts'
+import type { BatchHandler } from './batch-handler.ts'
 import { createDeadlines } from './deadline.ts'
 import { createGuards } from './guards.ts'
 import type { Handler, PublishOptions, Schema } from './handler.ts'
@@ -25,6 +33,10 @@ export interface Service {
   on<Data>(pattern: string, schema: Schema<Data>, handler: Handler<Data>): Service
   // biome-ignore lint/suspicious/noExplicitAny: without a schema the data may be anything
   on(pattern: string, handler: Handler<any>): Service
+  /** The same for several events together, in batches as the rules say. */
+  onBatch<Data>(pattern: string, schema: Schema<Data>, handler: BatchHandler<Data>): Service
+  // biome-ignore lint/suspicious/noExplicitAny: without a schema the data may be anything
+  onBatch(pattern: string, handler: BatchHandler<any>): Service
 }
 
 export interface App {
@@ -134,7 +146,7 @@ export const createApp = ({ book, transport, store, tools, ledgersFor, ownLedger
       for (const { name, handlers, plan } of plans) {
         for (const { destinations: each } of plan.subscriptions)
           for (const one of each) destinations.set(one.name, one)
-        const { concurrency } = serviceRules(book, name)
+        const { concurrency, window } = serviceRules(book, name)
         const timeoutOf = (dependency: string, operation?: string) =>
           dependencyTimeout(book, dependency, operation)
         running.push(
@@ -143,6 +155,8 @@ export const createApp = ({ book, transport, store, tools, ledgersFor, ownLedger
             plan,
             handlers,
             concurrency,
+            window,
+            batchFor: (event, priority) => batchFor(book, name, event, priority),
             deadlines,
             transport,
             companion,
@@ -169,36 +183,43 @@ export const createApp = ({ book, transport, store, tools, ledgersFor, ownLedger
 }
 
 const registrar = (name: string, handlers: Map<string, Registered>): Service => {
+  const add = (verb: 'on' | 'onBatch', pattern: string, rest: readonly unknown[]): Service => {
+    const fault = patternFault(pattern)
+    if (fault) {
+      throw new ReprieveError('bad_handlers', `${name}.${verb}('${pattern}', …): the pattern ${fault}`, {
+        fix: "name an event, like 'todo.task.created', or a beginning with a star at its end, like 'todo.task.*'",
+      })
+    }
+    const handle = rest.at(-1)
+    const schema = rest.length > 1 ? (rest[0] as Schema<unknown>) : undefined
+    if (typeof handle !== 'function') {
+      throw new ReprieveError('bad_handlers', `${name}.${verb}('${pattern}', …) was given no function`)
+    }
+    if (schema && typeof schema['~standard']?.validate !== 'function') {
+      throw new ReprieveError(
+        'bad_handlers',
+        `${name}.${verb}('${pattern}', …): the schema is no Standard Schema`,
+        {
+          fix: 'pass a schema of zod 4, valibot, arktype or another library that has `~standard`',
+        },
+      )
+    }
+    if (handlers.has(pattern)) {
+      throw new ReprieveError('bad_handlers', `${name} has two handlers for '${pattern}'`, {
+        fix: 'one handler per event type or pattern: join them, or give one to another service',
+      })
+    }
+    handlers.set(
+      pattern,
+      verb === 'on'
+        ? { pattern, schema, handle: handle as Single['handle'] }
+        : { pattern, schema, together: handle as Together['together'] },
+    )
+    return service
+  }
   const service: Service = {
-    on: (pattern: string, ...rest: readonly unknown[]) => {
-      const fault = patternFault(pattern)
-      if (fault) {
-        throw new ReprieveError('bad_handlers', `${name}.on('${pattern}', …): the pattern ${fault}`, {
-          fix: "name an event, like 'todo.task.created', or a beginning with a star at its end, like 'todo.task.*'",
-        })
-      }
-      const handle = rest.at(-1)
-      const schema = rest.length > 1 ? (rest[0] as Schema<unknown>) : undefined
-      if (typeof handle !== 'function') {
-        throw new ReprieveError('bad_handlers', `${name}.on('${pattern}', …) was given no function`)
-      }
-      if (schema && typeof schema['~standard']?.validate !== 'function') {
-        throw new ReprieveError(
-          'bad_handlers',
-          `${name}.on('${pattern}', …): the schema is no Standard Schema`,
-          {
-            fix: 'pass a schema of zod 4, valibot, arktype or another library that has `~standard`',
-          },
-        )
-      }
-      if (handlers.has(pattern)) {
-        throw new ReprieveError('bad_handlers', `${name} has two handlers for '${pattern}'`, {
-          fix: 'one handler per event type or pattern: join them, or give one to another service',
-        })
-      }
-      handlers.set(pattern, { pattern, schema, handle: handle as Registered['handle'] })
-      return service
-    },
+    on: (pattern: string, ...rest: readonly unknown[]) => add('on', pattern, rest),
+    onBatch: (pattern: string, ...rest: readonly unknown[]) => add('onBatch', pattern, rest),
   }
   return service
 }

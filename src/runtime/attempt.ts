@@ -7,20 +7,30 @@ import type { Failure } from '../core/failure.ts'
 import type { Instant } from '../core/time.ts'
 import type { Outcome } from '../core/verdict.ts'
 import type { Rules } from '../rules/index.ts'
+import type { BatchHandler } from './batch-handler.ts'
 import { type Deadlines, runWithin } from './deadline.ts'
 import { answerOf, type Context, type Handled, isLater, type Reply, type Schema } from './handler.ts'
 import { refusedIn } from './held.ts'
 
-/** A handler with the schema of its events' data, as it was registered. */
-export interface Registered {
+/** A handler with the schema of its events' data, as it was registered: for one event, or for several together. */
+export type Registered = Single | Together
+
+export interface Single {
   readonly pattern: string
   readonly schema: Schema<unknown> | undefined
   readonly handle: (event: Handled<unknown>, ctx: Context) => Reply | Promise<Reply>
+  readonly together?: undefined
+}
+
+export interface Together {
+  readonly pattern: string
+  readonly schema: Schema<unknown> | undefined
+  readonly together: BatchHandler<unknown>
 }
 
 export interface AttemptOptions {
   readonly delivery: Delivery
-  readonly registered: Registered
+  readonly registered: Single
   readonly rules: Rules
   readonly deadlines: Deadlines
   readonly stop: AbortSignal
@@ -56,7 +66,7 @@ export const attempt = (options: AttemptOptions, answer: (outcome: Outcome) => v
 
 const DONE: Outcome = { is: 'done' }
 
-const outcomeOf = (reply: Reply): Outcome => {
+export const outcomeOf = (reply: Reply): Outcome => {
   const said = answerOf(reply)
   if (!said) return DONE
   if (isLater(said)) return { is: 'put off', delay: said.delay, because: said.because }
@@ -74,7 +84,7 @@ const validated = async (
 }
 
 /** A call that was refused is no failure of the handler's: it comes again when there is hope. */
-const failed = (error: unknown, overrides: Rules['overrides'], now: Instant): Outcome => {
+export const failed = (error: unknown, overrides: Rules['overrides'], now: Instant): Outcome => {
   const failure = classify(error, overrides, now)
   const refused = refusedIn(error)
   if (!refused) return { is: 'failed', failure }
@@ -90,7 +100,7 @@ const permanent = (kind: Failure['kind'], name: string, message: string): Failur
   because: `${name} is permanent`,
 })
 
-const broken = (why: string): Failure => permanent('schema', 'Undecodable', why)
+export const broken = (why: string): Failure => permanent('schema', 'Undecodable', why)
 const refused = (why: string): Failure => permanent('business', 'Refused', why)
-const expired = (at: Instant): Failure =>
+export const expired = (at: Instant): Failure =>
   permanent('expired', 'Expired', `the event was worth handling until ${new Date(at).toISOString()}`)

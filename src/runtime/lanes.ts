@@ -2,7 +2,8 @@ import type { Solo } from './solo.ts'
 
 /**
  * Work side by side, at most `width` at once. Works of the same lane run one after another, in the order they
- * came; those without a lane are free. Fast work goes before the rest.
+ * came; those without a lane are free. Fast work goes before the rest, and fresh work before retries: while fresh work
+ * waits, retries have a fifth of the slots at most, and one turn in five, so that neither waits for ever.
  */
 export interface Lanes {
   add(work: Work): void
@@ -17,9 +18,22 @@ export interface Work {
   readonly fast: boolean
   /** It must run with nothing beside it, in any lanes of this process. */
   readonly alone?: boolean
+  /** It was tried before. */
+  readonly retry?: boolean
+  /** Shared with others of its kind: no more of them at once. */
+  readonly cap?: Cap | undefined
   /** Must not throw, and tells its slot when it is through: at once, or later. */
   run(slot: Slot): void
 }
+
+/** So many at once of the works that share it; the rest is parked, and holds no slot. */
+export interface Cap {
+  readonly most: number
+  running: number
+  readonly parked: Work[]
+}
+
+export const createCap = (most: number): Cap => ({ most, running: 0, parked: [] })
 
 /** What a work is given. Callbacks rather than a promise: there are thousands a second. */
 export interface Slot {
@@ -29,10 +43,21 @@ export interface Slot {
   ended(): void
 }
 
-export const createLanes = (width: number, solo?: Solo): Lanes => {
+/** Of so many turns one is a retry's, while fresh work waits too. */
+const TURNS = 5
+
+/** `gathered`: so many of those that run wait for others, to be handled together: nothing is done for them now. */
+export const createLanes = (width: number, solo?: Solo, gathered: () => number = () => 0): Lanes => {
   const suspects = createQueue()
   const fast = createQueue()
   const calm = createQueue()
+  const again = createQueue()
+  const caps = new Set<Cap>()
+  /** So many slots may retries have while fresh work waits. */
+  const share = Math.max(1, Math.floor(width / TURNS))
+  let retrying = 0
+  /** Fresh works begun since the last retry. */
+  let fresh = 0
   /** What waits behind the running work of a lane. */
   const behind = new Map<string, Work[]>()
   const waiters: (() => void)[] = []
@@ -40,7 +65,38 @@ export const createLanes = (width: number, solo?: Solo): Lanes => {
   let slots = width
   let filling = false
 
-  const next = (): Work | undefined => fast.take() ?? calm.take()
+  const next = (): Work | undefined => {
+    for (;;) {
+      const work = fast.take() ?? (isRetrysTurn() ? again : calm).take()
+      if (!work?.cap || work.cap.running < work.cap.most) return work
+      work.cap.parked.push(work)
+      caps.add(work.cap)
+    }
+  }
+
+  const isRetrysTurn = (): boolean =>
+    again.size() > 0 && (calm.size() === 0 || (retrying < share && fresh >= TURNS - 1))
+
+  const begin = (work: Work): void => {
+    running++
+    slots--
+    if (work.cap) work.cap.running++
+    if (!isRetry(work)) fresh++
+    else {
+      retrying++
+      fresh = 0
+    }
+    work.run(slotFor(work))
+  }
+
+  const free = (work: Work): void => {
+    slots++
+    if (isRetry(work)) retrying--
+    if (!work.cap) return
+    work.cap.running--
+    const parked = work.cap.parked.shift()
+    if (parked) queueOf(parked).putFirst(parked)
+  }
 
   /** Works that end at once come back here while it still goes round: it is left to the one that began. */
   const fill = (): void => {
@@ -56,18 +112,12 @@ export const createLanes = (width: number, solo?: Solo): Lanes => {
     if (solo && (solo.closed || suspects.size() > 0)) solo.look()
   }
 
-  const begin = (work: Work): void => {
-    running++
-    slots--
-    work.run(slotFor(work))
-  }
-
   const slotFor = (work: Work): Slot => {
     let holds = true
     const handled = (): void => {
       if (!holds) return
       holds = false
-      slots++
+      free(work)
       fill()
     }
     const ended = (): void => {
@@ -83,16 +133,14 @@ export const createLanes = (width: number, solo?: Solo): Lanes => {
     return { handled, ended }
   }
 
-  const enqueue = (work: Work): void => {
-    if (work.alone && solo) suspects.push(work)
-    else if (work.fast) fast.push(work)
-    else calm.push(work)
-  }
+  const queueOf = (work: Work) =>
+    work.alone && solo ? suspects : work.fast ? fast : work.retry ? again : calm
+  const enqueue = (work: Work): void => queueOf(work).push(work)
 
   solo?.join({
     hasSuspect: () => suspects.size() > 0,
-    hasOthers: () => fast.size() + calm.size() > 0,
-    doing: () => (slots < width ? 'handling' : running > 0 ? 'settling' : 'nothing'),
+    hasOthers: () => fast.size() + calm.size() + again.size() > 0,
+    doing: () => (slots < width ? 'handling' : running > gathered() ? 'settling' : 'nothing'),
     runSuspect: () => begin(suspects.take()!),
     goOn: fill,
   })
@@ -113,6 +161,8 @@ export const createLanes = (width: number, solo?: Solo): Lanes => {
         ...suspects.clear(),
         ...fast.clear(),
         ...calm.clear(),
+        ...again.clear(),
+        ...[...caps].flatMap(({ parked }) => parked.splice(0)),
         ...[...behind.values()].flatMap((queue) => queue.splice(0)),
       ]
       solo?.look()
@@ -120,6 +170,9 @@ export const createLanes = (width: number, solo?: Solo): Lanes => {
     },
   }
 }
+
+/** One that is urgent has the fast lane, and no share to keep to. */
+const isRetry = ({ retry, fast }: Work): boolean => retry === true && !fast
 
 /** First in, first out; what is taken is let go of at once, and the list only when it is through. */
 const createQueue = () => {
@@ -133,6 +186,10 @@ const createQueue = () => {
   }
   return {
     push: (work: Work): void => void works.push(work),
+    putFirst: (work: Work): void => {
+      if (head > 0) works[--head] = work
+      else works.unshift(work)
+    },
     size: (): number => works.length - head,
     take: (): Work | undefined => {
       const work = works[head]

@@ -19,6 +19,10 @@ export interface Plan {
   /** The pattern of the handler that takes this type at this topic; undefined = it is not for this door. */
   handlerOf(subscription: Subscription, type: string): string | undefined
   rulesOf(topic: string, type: string): Rules
+  /** More is asked for when no more than `low` are out, at most `atOnce` at a time. */
+  readonly demand: { readonly low: number; readonly atOnce: number }
+  /** Some rows give their events a priority, or a concurrency, of their own. */
+  readonly varied: boolean
 }
 
 /** Types come from outside: whoever sends a new one with each event must not fill the memory. */
@@ -62,7 +66,7 @@ export const planService = (
     }
   }
   let started = false
-  const { consumerGroup, window, lease } = serviceRules(book, service)
+  const { consumerGroup, window, lease, demand, concurrency } = serviceRules(book, service)
 
   const byTopic = new Map<string, string[]>()
   for (const pattern of patterns) {
@@ -88,6 +92,7 @@ export const planService = (
       ...(mixed && { ordering: { types: ordered, others } }),
       lease,
       window,
+      ...(demand && { poll: demand.poll }),
       destinations: destinationsFor(book, service, types, topic),
       ledgerKey: (parcel, redelivered) =>
         handlerOf(types, parcel.event.type) === undefined
@@ -108,7 +113,25 @@ export const planService = (
   }
 
   started = true
-  return { subscriptions, handlerOf: (subscription, type) => handlerOf(subscription.types, type), rulesOf }
+  return {
+    subscriptions,
+    handlerOf: (subscription, type) => handlerOf(subscription.types, type),
+    rulesOf,
+    // gulps of half a window, where nobody says better: single deliveries would cost a round trip or a commit each
+    demand: demand
+      ? { low: Math.min(demand.min * concurrency, window - 1), atOnce: demand.atOnce }
+      : { low: window / 2, atOnce: Number.POSITIVE_INFINITY },
+    varied: isVaried(book, service),
+  }
+}
+
+const isVaried = (book: RuleBook, service: string): boolean => {
+  const own = book.services.get(service)
+  const rows = Object.values(own?.events ?? {})
+  return (
+    [book.defaults, own, ...rows].some((says) => says?.priority !== undefined) ||
+    rows.some(({ concurrency }) => concurrency !== undefined)
+  )
 }
 
 /** Kept by the transport itself, or by the companion where events arrive there in order. */

@@ -3,10 +3,12 @@ import type { Tools } from '../contracts/tools.ts'
 import type { Delivery, Inlet, Subscription, Transport } from '../contracts/transport.ts'
 import type { Held, LedgerKey } from '../core/ledger.ts'
 import type { Millis } from '../core/time.ts'
+import type { Rules } from '../rules/index.ts'
 import { type Bag, createBag } from './bag.ts'
+import { type Batches, type BatchesOptions, createBatches } from './batches.ts'
 import { claimAll, claimed } from './claims.ts'
 import { createGate, type Gate } from './gate.ts'
-import { createLanes } from './lanes.ts'
+import { type Cap, createCap, createLanes } from './lanes.ts'
 import { type Ledgers, settlerByStore, withOwnClaims } from './ledgers.ts'
 import { type Coming, createMover, type Mover } from './moving.ts'
 import { createSettler, type Settler } from './settle.ts'
@@ -22,9 +24,11 @@ export interface RunningService {
   heed(): void
 }
 
-export interface ServiceOptions extends Omit<WalkOptions, 'abandon' | 'begin'> {
+export interface ServiceOptions extends Omit<WalkOptions, 'abandon' | 'begin' | 'batches'> {
   readonly name: string
   readonly concurrency: number
+  readonly window: number
+  readonly batchFor: BatchesOptions['batchFor']
   /** By an operator's order: nothing is pulled. */
   readonly isPaused: () => boolean
   readonly transport: Transport
@@ -46,8 +50,6 @@ interface OpenDoor extends Door {
   /** There while nothing more is pulled until some are settled. */
   wake: (() => void) | undefined
   readonly gate: () => Gate
-  /** The rules give some of its events a priority of their own. */
-  readonly ranked: boolean
   /** Ends a receive that waits. */
   pulling: AbortController
   readonly settler: Settler
@@ -65,7 +67,9 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
   const abandon = new AbortController()
   const lanes = createLanes(options.concurrency, options.solo)
   const admitting = new Set<Promise<void>>()
-  const walk = createWalk({ ...options, abandon: abandon.signal, begin: ledgers.all.begin })
+  const caps = new Map<string, Cap>()
+  const batches = batchesFor(options, abandon.signal)
+  const walk = createWalk({ ...options, abandon: abandon.signal, begin: ledgers.all.begin, batches })
 
   const openDoor = async (from: Transport, subscription: Subscription): Promise<OpenDoor> => {
     const { claims, later } = from.can
@@ -87,9 +91,6 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
       settler,
       out: createBag(),
       wake: undefined,
-      ranked: subscription.types.some(
-        (type) => plan.rulesOf(subscription.topic, type).priority !== undefined,
-      ),
       pulling: new AbortController(),
       gate: createGate(subscription, plan, options.guards, from.can.except),
       mover:
@@ -108,10 +109,12 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
     return door
   }
 
-  /** Pulls in gulps of half a window: single deliveries would cost a round trip or a commit each. */
   const pull = async (door: OpenDoor): Promise<void> => {
     const { window } = door.subscription
+    const { low, atOnce } = plan.demand
     let pause = 100
+    /** The last gulp was as large as one may be: there is more, and still room for it. */
+    let more = false
     while (!stop.signal.aborted) {
       if (options.isPaused()) {
         await clock.sleep(LONGEST_LOOK, stop.signal)
@@ -123,7 +126,7 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
         await clock.sleep(Math.min(Math.max(until - clock.now(), 1), LONGEST_LOOK), stop.signal)
         continue
       }
-      if (door.out.size > window / 2 || door.out.size >= most) {
+      if ((door.out.size > low && !more) || door.out.size >= most) {
         await settledOne(door)
         continue
       }
@@ -131,7 +134,8 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
       await clock.sleep(0)
       try {
         const room = Math.min(window, most) - door.out.size
-        const batch = await receive(door, room, except)
+        const batch = await receive(door, Math.min(room, atOnce), except)
+        more = batch.length >= atOnce && room > atOnce
         if (batch.length > 0) await admit(door, batch)
         pause = 100
       } catch (error) {
@@ -194,16 +198,26 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
     for (const { delivery, goOut } of coming) {
       const { type, extensions } = delivery.parcel.event
       const { orderkey } = extensions
-      const priority =
-        extensions.priority ??
-        (door.ranked ? plan.rulesOf(door.subscription.topic, type).priority : undefined)
+      const rules = plan.varied ? plan.rulesOf(door.subscription.topic, type) : undefined
+      const priority = extensions.priority ?? rules?.priority
       lanes.add({
         lane: door.subscription.order === 'key' && isInOrder(door, type) ? orderkey : undefined,
         fast: priority === 'high' || priority === 'critical',
         alone: isSuspect(delivery),
+        retry: delivery.parcel.trail.spent > 0,
+        cap: rules?.concurrency && capOf(rules.concurrency),
         run: (slot) => walk(delivery, door, slot, () => leave(door, goOut)),
       })
     }
+  }
+
+  const capOf = ({ row, most }: NonNullable<Rules['concurrency']>): Cap => {
+    let cap = caps.get(row)
+    if (!cap) {
+      cap = createCap(most)
+      caps.set(row, cap)
+    }
+    return cap
   }
 
   const settledOne = (door: OpenDoor): Promise<void> =>
@@ -212,7 +226,7 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
     })
   const leave = (door: OpenDoor, goOut: () => void): void => {
     goOut()
-    if (door.out.size > door.subscription.window / 2 && !stop.signal.aborted) return
+    if (door.out.size > plan.demand.low && !stop.signal.aborted) return
     door.wake?.()
     door.wake = undefined
   }
@@ -263,6 +277,7 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
       await Promise.all(pulling)
       await Promise.all(admitting)
       for (const { mover } of doors) await mover?.idle()
+      batches?.close()
       const patience = new AbortController()
       const over = clock.sleep(within, patience.signal).then(() => {
         if (!patience.signal.aborted) abandon.abort(new Error('the service is draining'))
@@ -281,6 +296,11 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
 }
 
 const isSuspect = ({ claim }: Delivery): boolean => claim?.is === 'fresh' && claim.crashes > 0
+const batchesFor = (options: ServiceOptions, abandon: AbortSignal): Batches | undefined => {
+  if (![...options.handlers.values()].some(({ together }) => together)) return undefined
+  const { tools, name: service } = options
+  return createBatches({ ...options, service, abandon, journal: tools.journal, now: tools.clock.now })
+}
 
 const heldBy = ({ claim }: Delivery): readonly Held[] => (claim?.is === 'fresh' ? [claim.held] : [])
 

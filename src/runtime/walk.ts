@@ -10,6 +10,7 @@ import { decide, type Limits, type Outcome, type Verdict } from '../core/verdict
 import type { Rules } from '../rules/index.ts'
 import { about } from './about.ts'
 import { attempt, type Registered } from './attempt.ts'
+import type { Batches } from './batches.ts'
 import { createContext } from './context.ts'
 import type { Deadlines } from './deadline.ts'
 import type { Guards, Refused } from './guards.ts'
@@ -44,6 +45,8 @@ export interface WalkOptions {
   /** Before a suspect is run: marks its claim, and answers whether it is still ours. */
   readonly begin: (held: Held) => Promise<boolean>
   readonly timeoutOf: (dependency: string, operation?: string) => number
+  /** There where a handler takes its events together. */
+  readonly batches?: Batches | undefined
 }
 
 /**
@@ -93,9 +96,9 @@ export const createWalk = (options: WalkOptions) => {
       }
       return decide(limits, parcel.trail, outcome, now, dice.next)
     }
-    const conclude = (outcome: Outcome): void => {
+    const conclude = (outcome: Outcome, since = began): void => {
       const now = clock.now()
-      const took = now - began
+      const took = now - since
       const number = parcel.trail.spent + 1
       const limits = { policy: rules.policy, expires: expiryOf(parcel.event, rules.ttl) }
       const verdict = verdictOn(outcome, limits, now)
@@ -122,6 +125,12 @@ export const createWalk = (options: WalkOptions) => {
       conclude(heldUp(refused, began))
     }
 
+    // what was cut short by us is as if it had never begun
+    const handBack = (): void => settle({ do: 'give back', delivery, ...(held && { held }) }, nothing)
+    if (registered.together) {
+      return void options.batches!.enter({ delivery, rules, topic, registered, slot, conclude, handBack })
+    }
+
     const admitted = guards.admit(rules, registered.pattern, parcel.trail.spent > 0)
     if ('by' in admitted) return void putOff(admitted)
     const context = (signal: () => AbortSignal) =>
@@ -131,8 +140,7 @@ export const createWalk = (options: WalkOptions) => {
       slot.handled()
       const cutShort = outcome.is === 'failed' && abandon.aborted
       tellGuard(admitted, outcome, cutShort)
-      // what was cut short by us is as if it had never begun
-      if (cutShort) settle({ do: 'give back', delivery, ...(held && { held }) }, nothing)
+      if (cutShort) handBack()
       else conclude(outcome)
     }
     if (crashes === 0) return void attempt(trying, after)

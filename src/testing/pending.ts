@@ -129,7 +129,7 @@ export const watchPending = (transport: Transport): Pending => {
         }
       },
     },
-    events: () => [...counts].flatMap(([id, count]) => new Array<string>(count).fill(id)),
+    events: () => [...counts].flatMap(([id, count]) => new Array<string>(Math.max(0, count)).fill(id)),
     letters,
     idle: () => (isIdle() ? Promise.resolve() : new Promise((resolve) => waiters.push(resolve))),
   }

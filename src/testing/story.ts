@@ -41,6 +41,9 @@ const whatOf = (fact: Fact): string => {
       return `${fact.count} published to ${fact.topic}`
     case 'trouble':
       return `trouble ${fact.where}: ${fact.error.message.split('\n')[0]}`
+    case 'batch':
+    case 'batch failed':
+      return `${fact.service}: a batch of ${fact.size} for ${fact.handler}, ${fact.failed} failed`
     case 'notice':
       return fact.text
     default:

@@ -18,10 +18,11 @@ import {
   takeParcels,
 } from './taking.ts'
 
-export type Terms = Pick<Subscription, 'lease' | 'window' | 'ledgerKey'>
+export type Terms = Pick<Subscription, 'lease' | 'window' | 'poll' | 'ledgerKey'>
 
 export const inletOf = (room: Room, door: Door, terms: Terms, ended: () => void): Inlet => {
-  const { file, writer, bells, subscriptions, clock, poll } = room
+  const { file, writer, bells, subscriptions, clock } = room
+  const poll = terms.poll ?? room.poll
   const holding = holdingOf(terms.window)
   let closing: Promise<void> | undefined
 

@@ -9,7 +9,7 @@ import { padded } from './width.ts'
 export type Loudness = 'all' | 'quiet'
 
 /** Quiet is for those who want to hear only of what needs them. */
-const QUIET: ReadonlySet<Fact['is']> = new Set(['dead', 'breaker', 'trouble', 'notice'])
+const QUIET: ReadonlySet<Fact['is']> = new Set(['dead', 'batch failed', 'breaker', 'trouble', 'notice'])
 
 /** A reader of the journal that writes a line per fact, for people. */
 export const factLines = (write: (line: string) => void, loudness: Loudness): Journal => {
@@ -82,6 +82,11 @@ const lineOf = (fact: Fact, failure: Failure | undefined): string | undefined =>
       return `${verb('breaker', fact.to === 'closed' ? good : warn)}${inert(fact.name)}  ${fact.from} → ${fact.to}`
     case 'job':
       return `${verb('job', calm)}${inert(fact.name)}  ${calm(span(fact.took))}`
+    case 'batch failed': {
+      const what = `${fact.failed} of ${fact.size} failed${fact.timedOut ? ', it took too long' : ''}`
+      const which = fact.batcher === undefined ? '' : `, batcher ${inert(fact.batcher)}`
+      return `${verb('batch', fact.critical ? bad : warn)}${inert(fact.service)}  ${inert(fact.handler)}  ${what}${calm(`${which}, ${span(fact.took)}`)}`
+    }
     case 'notice':
       return `${verb('notice', warn)}${inert(fact.text)}`
     default:

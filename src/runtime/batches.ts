@@ -1,0 +1,123 @@
+import { Invalid } from '../core/errors.ts'
+import { decodeData, type Priority } from '../core/event.ts'
+import type { Batch, Rules } from '../rules/index.ts'
+import { broken, failed } from './attempt.ts'
+import { createGathering } from './batch.ts'
+import { attemptBatch, type BatchAttemptOptions } from './batch-attempt.ts'
+import { runWithin } from './deadline.ts'
+import type { Schema } from './handler.ts'
+import type { Entering, Passenger } from './passenger.ts'
+
+/** The batches of one service. */
+export interface Batches {
+  /** Decodes and validates; what does not fit is concluded by itself, the rest is gathered, and its slot given on. */
+  enter(entering: Entering): void
+  /** What has not begun is left as it is: it stays out, and goes back when its inlet closes. */
+  close(): void
+  /** How many are gathered and have not begun. */
+  readonly size: number
+}
+
+export interface BatchesOptions extends Omit<BatchAttemptOptions, 'again'> {
+  readonly batchFor: (event: string, priority: Priority | undefined) => Batch
+  /** Where fewer may be out a batch can't be larger. */
+  readonly window: number
+}
+
+/** By whom and in which batch: worked out once for each type and priority. */
+interface Place {
+  readonly batcher: string
+  readonly batch: Batch
+}
+
+export const createBatches = (options: BatchesOptions): Batches => {
+  const { deadlines, abandon, now } = options
+  const places = new WeakMap<Rules, Map<Priority | undefined, Place>>()
+
+  const placeOf = ({ rules, priority, registered }: Passenger): Place => {
+    let byPriority = places.get(rules)
+    if (!byPriority) {
+      byPriority = new Map()
+      places.set(rules, byPriority)
+    }
+    let place = byPriority.get(priority)
+    if (!place) {
+      const found = options.batchFor(rules.event, priority)
+      const batch = { ...found, size: Math.min(found.size, options.window) }
+      const { name, size, timeout, concurrency, by } = batch
+      place = { batcher: name ?? [registered.pattern, size, timeout, concurrency, by].join(' '), batch }
+      byPriority.set(priority, place)
+    }
+    return place
+  }
+
+  const again = (passenger: Passenger): void => {
+    const { batcher, batch } = placeOf(passenger)
+    gathering.alone(passenger, batcher, batch)
+  }
+
+  const gathering = createGathering<Passenger>(deadlines, (passengers, batch, departed, ended) =>
+    attemptBatch({ ...options, again }, passengers, batch, departed, ended),
+  )
+
+  const gather = (passenger: Passenger): void => {
+    const { claim } = passenger.delivery
+    // its process died of it, or beside it: whichever it is, it must not take others along
+    if (claim?.is === 'fresh' && claim.crashes > 0) return again(passenger)
+    const { batcher, batch } = placeOf(passenger)
+    const { pattern } = passenger.registered
+    const key = batch.by === 'source' ? `${pattern}\n${passenger.event.source}` : pattern
+    gathering.add(passenger, batcher, batch, key)
+  }
+
+  return {
+    get size() {
+      return gathering.size
+    },
+    enter: (entering) => {
+      const { delivery, rules, registered, slot } = entering
+      if (delivery.broken !== undefined) {
+        slot.handled()
+        const failure = broken(delivery.broken)
+        return entering.conclude({ is: 'refused', reason: 'undecodable', failure })
+      }
+      const { event } = delivery.parcel
+      const { pattern, schema } = registered
+      runWithin(
+        deadlines,
+        rules.timeout,
+        `the schema of ${pattern}`,
+        abandon,
+        () => {
+          const value = decodeData(event)
+          return schema ? validated(schema, value) : value
+        },
+        (data) => {
+          const { trail } = delivery.parcel
+          const idempotencyKey = event.headers['x-idempotency-key'] ?? event.id
+          const shown = { ...event, data, attempt: trail.spent + 1, trail, idempotencyKey }
+          const priority = event.extensions.priority ?? rules.priority
+          gather({ ...entering, event: shown, priority })
+          slot.handled()
+        },
+        (error) => {
+          slot.handled()
+          if (abandon.aborted) entering.handBack()
+          else entering.conclude(failed(error, rules.overrides, now()))
+        },
+      )
+    },
+    close: () => gathering.close(({ slot }) => slot.ended()),
+  }
+}
+
+/** At once where the schema answers at once. */
+const validated = (schema: Schema<unknown>, value: unknown): unknown => {
+  const result = schema['~standard'].validate(value)
+  return result instanceof Promise ? result.then(fitting) : fitting(result)
+}
+
+const fitting = (result: Awaited<ReturnType<Schema<unknown>['~standard']['validate']>>): unknown => {
+  if (result.issues) throw new Invalid('the data does not fit its schema', { issues: result.issues })
+  return result.value
+}
