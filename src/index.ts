@@ -51,8 +51,8 @@ export { type LintFinding, lint } from './rules/lint/index.ts'
 export type { Service } from './runtime/app.ts'
 export type {
   BatchContext,
-  Batched,
   BatchEntry,
+  Batched,
   BatchHandler,
   BatchReply,
 } from './runtime/batch-handler.ts'

@@ -52,7 +52,7 @@ const resolveDemand = ({ pick }: Picker<WrittenDefaults>): Demand | undefined =>
   return { poll: of('poll'), atOnce: of('atOnce'), min: of('min'), max: of('max') }
 }
 
-/** As many as the workers may have, and never so few that the largest batches can't fill. */
+/** As many as the workers may have, and never so few that no batch could fill while others run. */
 const windowFor = (
   book: RuleBook,
   service: string,
@@ -63,10 +63,11 @@ const windowFor = (
   const own = [...rows, ...serviceLevels(book, service).map(({ says }) => says)].flatMap(({ batch }) =>
     typeof batch === 'object' ? [{ ...DEFAULTS.batch, ...present(batch) }] : [],
   )
-  const gathered = [...own, ...batchersOf(book, service).values()].map(
-    (batch) => batch.size * batch.concurrency,
+  const gathered = [...own, ...batchersOf(book, service).values()].reduce(
+    (sum, batch) => sum + batch.size * (batch.concurrency + 1),
+    0,
   )
-  const wanted = Math.max(concurrency * (demand?.max ?? DEFAULTS.windowPerWorker), ...gathered)
+  const wanted = Math.max(concurrency * (demand?.max ?? DEFAULTS.windowPerWorker), gathered)
   return Math.min(wanted, LARGEST_WINDOW)
 }
 

@@ -35,7 +35,7 @@ export const attemptBatch = (
   const began = now()
   const { going, permits } = admitted(options, stillWorth(passengers, began), began)
   const [first] = going
-  if (!first) return ended()
+  if (!first) return void ended()
   const { pattern, together } = first.registered
 
   /** `whole`: the handler did not say how each of them went, but failed as a whole. */

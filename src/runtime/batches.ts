@@ -63,7 +63,7 @@ export const createBatches = (options: BatchesOptions): Batches => {
   const gather = (passenger: Passenger): void => {
     const { claim } = passenger.delivery
     // its process died of it, or beside it: whichever it is, it must not take others along
-    if (claim?.is === 'fresh' && claim.crashes > 0) return again(passenger)
+    if (claim?.is === 'fresh' && claim.crashes > 0) return void again(passenger)
     const { batcher, batch } = placeOf(passenger)
     const { pattern } = passenger.registered
     const key = batch.by === 'source' ? `${pattern}\n${passenger.event.source}` : pattern
