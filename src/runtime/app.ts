@@ -21,7 +21,7 @@ import { createGuards } from './guards.ts'
 import type { Handler, PublishOptions, Schema } from './handler.ts'
 import { createLedgers } from './ledgers.ts'
 import { createOrders } from './orders.ts'
-import { planService } from './plan.ts'
+import { type Plan, planService } from './plan.ts'
 import { makeEvent, publishAll } from './publish.ts'
 import { createSchedule, type Schedule } from './schedule.ts'
 import { type RunningService, startService } from './service.ts'
@@ -142,6 +142,7 @@ export const createApp = ({ book, transport, store, tools, ledgersFor, ownLedger
         return { name, handlers, plan }
       })
       sharing.runs([...services.keys()])
+      for (const { name, handlers, plan } of plans) noticeUnbatched(name, handlers, plan, tools)
       hearing = orders.hear(closing.signal)
       for (const { name, handlers, plan } of plans) {
         for (const { destinations: each } of plan.subscriptions)
@@ -180,6 +181,21 @@ export const createApp = ({ book, transport, store, tools, ledgersFor, ownLedger
       await hearing
     },
   }
+}
+
+/** The rules ask for batches and the handler takes one event: most likely somebody expects otherwise. */
+const noticeUnbatched = (
+  name: string,
+  handlers: ReadonlyMap<string, Registered>,
+  { subscriptions, rulesOf }: Plan,
+  { clock, journal }: Tools,
+): void => {
+  const single = subscriptions.flatMap(({ topic, types }) =>
+    types.filter((type) => !handlers.get(type)?.together && rulesOf(topic, type).batch),
+  )
+  if (single.length === 0) return
+  const text = `${name} takes ${[...new Set(single)].join(', ')} one by one, though the rules batch them: use onBatch, or batch: off`
+  journal({ at: clock.now(), is: 'notice', text })
 }
 
 const registrar = (name: string, handlers: Map<string, Registered>): Service => {

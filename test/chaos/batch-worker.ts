@@ -6,7 +6,7 @@ import { reprieve, Transient } from '../../src/index.ts'
  * A worker with a batch handler. Its effect is a line for each event in a file of its own; it tells its parent when a
  * batch is half done, and takes its time over the rest, so that it can be killed right there.
  */
-const [, , transport, effects] = process.argv as [string, string, string]
+const [, , transport, effects] = process.argv as [string, string, string, string]
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 const app = await reprieve({ rules: fileURLToPath(new URL('batches.yaml', import.meta.url)), transport })
