@@ -74,6 +74,18 @@ describe('an app in virtual time', () => {
     app.expectDone(TYPE)
   })
 
+  it('is settled however many letters are buried at once, and after', async () => {
+    await using app = await testApp({
+      yaml: 'version: 1\ndefaults: { policy: { backoff: fixed, delay: 10s, jitter: none, retries: 2 } }',
+    })
+    app.service('s').on('t', ({ data }) => {
+      throw data.slow ? new Transient('not now') : new Permanent('never')
+    })
+    for (const slow of [true, false, false]) await app.publish('t', { slow })
+    await app.settled({ most: 60_000 })
+    expect(await app.office.count({})).toBe(3)
+  })
+
   it('is settled when nothing was ever published', async () => {
     await using app = await testApp()
     app.service('mail').on(TYPE, () => undefined)

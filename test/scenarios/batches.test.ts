@@ -417,6 +417,19 @@ describe('batches and the rest of the walk', () => {
 })
 
 describe('onBatch', () => {
+  it('is what a book with batches is for: whoever takes events one by one is told so at the start', async () => {
+    const { app, only } = await world(`${BOOK}    events: { mail.single: { batch: off } }\n`)
+    app
+      .service(SERVICE)
+      .on('mail.old', () => {})
+      .on('mail.single', () => {})
+      .onBatch(TYPE, () => {})
+    await app.start()
+    expect(only('notice')).toMatchObject([
+      { text: 'mail-svc takes mail.old one by one, though the rules batch them: use onBatch, or batch: off' },
+    ])
+  })
+
   it('refuses what on refuses, by its own name', async () => {
     const { app } = await world()
     const service = app.service(SERVICE)

@@ -170,6 +170,18 @@ describe('taking', () => {
     expect(ids(await waiting)).toEqual(['e-0'])
   })
 
+  it('looks as often as its subscription asks, where that says', async () => {
+    const path = newPath()
+    const one = await desk({ poll: 3000 }, path)
+    const apart = await open(`sqlite:${path}`, { ...one.tools, clock: { ...one.tools.clock } })
+    const waiting = one.inlet.receive(1, never)
+    await one.tools.clock.advance(10)
+    const now = one.tools.clock.now()
+    await apart.transport.publish(one.to.topic, events(1))
+    await one.tools.clock.runUntil(waiting)
+    expect(one.tools.clock.now() - now).toBe(2990)
+  })
+
   it('a crash counts once its lease is over, and the next who takes it learns of it', async () => {
     const path = newPath()
     const at = await desk({ ledgerKey, lease: 1000 }, path)
