@@ -1,7 +1,30 @@
 import type { Batch } from '../rules/index.ts'
-import type { BatchContext } from './batch-handler.ts'
+import type { Single, Together } from './attempt.ts'
+import { type BatchContext, wentOf } from './batch-handler.ts'
 import { createContext, type Surroundings } from './context.ts'
 import type { Passenger } from './passenger.ts'
+
+/** For an event that must be by itself: the batch handler, with that one only. */
+export const asSingle = ({ pattern, schema, together }: Together): Single => ({
+  pattern,
+  schema,
+  handle: async (event, ctx) => {
+    const { attempt, trail, idempotencyKey, log, call, publish } = ctx
+    const alone: BatchContext = {
+      batcher: undefined,
+      get signal() {
+        return ctx.signal
+      },
+      log,
+      call,
+      publish,
+    }
+    const reply = await together([{ ...event, attempt, trail, idempotencyKey }], alone)
+    const went = wentOf(reply, 1, pattern)[0]!
+    if ('error' in went) throw went.error
+    return went.reply
+  },
+})
 
 /** Calls and logs are made for the batch's first event, a fresh one where there is one: it asks no retry budget. */
 export const createBatchContext = (

@@ -17,6 +17,10 @@ export interface Gathering<T> {
   close(dropped: (thing: T) => void): void
   /** How many have come and not begun. */
   readonly size: number
+  /** How many batches are under way. */
+  readonly running: number
+  /** What may begin is begun: they were held back, and no longer are. */
+  goOn(): void
 }
 
 interface Open<T> {
@@ -37,10 +41,15 @@ interface Batcher<T> {
 /** Must not throw; calls `ended` once, when its turn is over. */
 export type Run<T> = (things: readonly T[], batch: Batch, departs: Departure, ended: () => void) => void
 
-export const createGathering = <T>(deadlines: Deadlines, run: Run<T>): Gathering<T> => {
+export const createGathering = <T>(
+  deadlines: Deadlines,
+  run: Run<T>,
+  mayBegin: () => boolean = () => true,
+): Gathering<T> => {
   const batchers = new Map<string, Batcher<T>>()
   let drop: ((thing: T) => void) | undefined
   let size = 0
+  let running = 0
 
   const batcherOf = (name: string, batch: Batch): Batcher<T> => {
     let batcher = batchers.get(name)
@@ -60,14 +69,16 @@ export const createGathering = <T>(deadlines: Deadlines, run: Run<T>): Gathering
   }
 
   const fill = (batcher: Batcher<T>): void => {
-    while (batcher.running < batcher.batch.concurrency) {
+    while (batcher.running < batcher.batch.concurrency && mayBegin()) {
       const next = batcher.queue.shift()
       if (!next) return
       if (next.key !== undefined && batcher.open.get(next.key) === next) batcher.open.delete(next.key)
       batcher.running++
+      running++
       size -= next.things.length
       run(next.things, batcher.batch, next.departs!, () => {
         batcher.running--
+        running--
         fill(batcher)
       })
     }
@@ -76,6 +87,12 @@ export const createGathering = <T>(deadlines: Deadlines, run: Run<T>): Gathering
   return {
     get size() {
       return size
+    },
+    get running() {
+      return running
+    },
+    goOn: () => {
+      for (const batcher of batchers.values()) fill(batcher)
     },
     add: (thing, name, batch, key) => {
       if (drop) return drop(thing)

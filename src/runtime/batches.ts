@@ -7,6 +7,7 @@ import { attemptBatch, type BatchAttemptOptions } from './batch-attempt.ts'
 import { runWithin } from './deadline.ts'
 import type { Schema } from './handler.ts'
 import type { Entering, Passenger } from './passenger.ts'
+import type { Solo } from './solo.ts'
 
 /** The batches of one service. */
 export interface Batches {
@@ -22,6 +23,7 @@ export interface BatchesOptions extends Omit<BatchAttemptOptions, 'again'> {
   readonly batchFor: (event: string, priority: Priority | undefined) => Batch
   /** Where fewer may be out a batch can't be larger. */
   readonly window: number
+  readonly solo?: Solo
 }
 
 /** By whom and in which batch: worked out once for each type and priority. */
@@ -31,7 +33,7 @@ interface Place {
 }
 
 export const createBatches = (options: BatchesOptions): Batches => {
-  const { deadlines, abandon, now } = options
+  const { deadlines, abandon, now, solo } = options
   const places = new WeakMap<Rules, Map<Priority | undefined, Place>>()
 
   const placeOf = ({ rules, priority, registered }: Passenger): Place => {
@@ -56,14 +58,22 @@ export const createBatches = (options: BatchesOptions): Batches => {
     gathering.alone(passenger, batcher, batch)
   }
 
-  const gathering = createGathering<Passenger>(deadlines, (passengers, batch, departed, ended) =>
-    attemptBatch({ ...options, again }, passengers, batch, departed, ended),
+  const gathering = createGathering<Passenger>(
+    deadlines,
+    (passengers, batch, departed, ended) =>
+      attemptBatch({ ...options, again }, passengers, batch, departed, ended),
+    () => !solo?.closed,
   )
+  // a suspect runs beside no batch either
+  solo?.join({
+    hasSuspect: () => false,
+    hasOthers: () => gathering.size > 0,
+    doing: () => (gathering.running > 0 ? 'handling' : 'nothing'),
+    runSuspect: () => {},
+    goOn: gathering.goOn,
+  })
 
   const gather = (passenger: Passenger): void => {
-    const { claim } = passenger.delivery
-    // its process died of it, or beside it: whichever it is, it must not take others along
-    if (claim?.is === 'fresh' && claim.crashes > 0) return void again(passenger)
     const { batcher, batch } = placeOf(passenger)
     const { pattern } = passenger.registered
     const key = batch.by === 'source' ? `${pattern}\n${passenger.event.source}` : pattern

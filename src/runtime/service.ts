@@ -65,10 +65,10 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
   const { clock, journal } = tools
   const stop = new AbortController()
   const abandon = new AbortController()
-  const lanes = createLanes(options.concurrency, options.solo)
+  const batches = batchesFor(options, abandon.signal)
+  const lanes = createLanes(options.concurrency, options.solo, batches && (() => batches.size))
   const admitting = new Set<Promise<void>>()
   const caps = new Map<string, Cap>()
-  const batches = batchesFor(options, abandon.signal)
   const walk = createWalk({ ...options, abandon: abandon.signal, begin: ledgers.all.begin, batches })
 
   const openDoor = async (from: Transport, subscription: Subscription): Promise<OpenDoor> => {

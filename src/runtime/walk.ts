@@ -10,6 +10,7 @@ import { decide, type Limits, type Outcome, type Verdict } from '../core/verdict
 import type { Rules } from '../rules/index.ts'
 import { about } from './about.ts'
 import { attempt, type Registered } from './attempt.ts'
+import { asSingle } from './batch-context.ts'
 import type { Batches } from './batches.ts'
 import { createContext } from './context.ts'
 import type { Deadlines } from './deadline.ts'
@@ -127,15 +128,16 @@ export const createWalk = (options: WalkOptions) => {
 
     // what was cut short by us is as if it had never begun
     const handBack = (): void => settle({ do: 'give back', delivery, ...(held && { held }) }, nothing)
-    if (registered.together) {
+    if (registered.together && crashes === 0) {
       return void options.batches!.enter({ delivery, rules, topic, registered, slot, conclude, handBack })
     }
+    const single = registered.together ? asSingle(registered) : registered
 
     const admitted = guards.admit(rules, registered.pattern, parcel.trail.spent > 0)
     if ('by' in admitted) return void putOff(admitted)
     const context = (signal: () => AbortSignal) =>
       createContext(surroundings, { delivery, rules, topic }, signal)
-    const trying = { delivery, registered, rules, deadlines, stop: abandon, now: clock.now, context }
+    const trying = { delivery, registered: single, rules, deadlines, stop: abandon, now: clock.now, context }
     const after = (outcome: Outcome): void => {
       slot.handled()
       const cutShort = outcome.is === 'failed' && abandon.aborted
