@@ -18,6 +18,7 @@ app.service('chaos-svc').onBatch('chaos.batch', async (events) => {
       process.send?.(`half ${events.length}`)
       await pause(20)
     }
+    if (id === 'killer') process.exit(9)
     const failed = Math.random() < 0.05
     if (!failed) appendFileSync(effects, `${id}\n`)
     answers.push(failed ? new Transient('not now') : undefined)
