@@ -7,12 +7,14 @@ import { createDeadlines } from './deadline.ts'
 const CALM: Batch = { size: 3, timeout: 2000, concurrency: 2, by: 'none' }
 
 /** A gathering whose batches end when they are told to. */
-const bench = () => {
+const bench = (mayBegin?: () => boolean) => {
   const clock = virtualClock()
   const began = clock.now()
   const left: { at: number; things: readonly string[]; departs: string; ended: () => void }[] = []
-  const gathering = createGathering<string>(createDeadlines(clock), (things, _, departs, ended) =>
-    left.push({ at: clock.now() - began, things, departs, ended }),
+  const gathering = createGathering<string>(
+    createDeadlines(clock),
+    (things, _, departs, ended) => left.push({ at: clock.now() - began, things, departs, ended }),
+    mayBegin,
   )
   const add = (things: string, batch = CALM, key = '', name = 'calm') => {
     for (const thing of things) gathering.add(thing, name, batch, key)
@@ -114,6 +116,21 @@ describe('gathering', () => {
     add('ab', { ...CALM, size: 1 })
     expect(batches()).toEqual(['a full 0', 'b full 0'])
     expect(clock.sleepers).toBe(0)
+  })
+
+  it('begins nothing while it is held back, fills on, and makes up for it after', async () => {
+    let held = true
+    const { add, batches, clock, gathering, left } = bench(() => !held)
+    add('abcd')
+    await clock.advance(2500)
+    add('e')
+    expect([batches(), gathering.size, gathering.running]).toEqual([[], 5, 0])
+    held = false
+    gathering.goOn()
+    expect(batches()).toEqual(['abc full 2500', 'de timeout 2500'])
+    expect([gathering.size, gathering.running]).toEqual([0, 2])
+    for (const { ended } of left) ended()
+    expect(gathering.running).toBe(0)
   })
 
   it('closed hands out each that has not left, once, and whatever comes after', async () => {
