@@ -1,7 +1,7 @@
 import { Invalid } from '../core/errors.ts'
 import { decodeData, type Priority } from '../core/event.ts'
 import type { Batch, Rules } from '../rules/index.ts'
-import { broken, failed } from './attempt.ts'
+import { broken, failed, type Registered } from './attempt.ts'
 import { createGathering } from './batch.ts'
 import { attemptBatch, type BatchAttemptOptions } from './batch-attempt.ts'
 import { runWithin } from './deadline.ts'
@@ -32,7 +32,20 @@ interface Place {
   readonly batch: Batch
 }
 
-export const createBatches = (options: BatchesOptions): Batches => {
+/** None where every handler takes one event. */
+export const batchesFor = (
+  options: Omit<BatchesOptions, 'service' | 'journal' | 'now' | 'abandon'> & {
+    readonly name: string
+    readonly handlers: ReadonlyMap<string, Registered>
+  },
+  abandon: AbortSignal,
+): Batches | undefined => {
+  const { tools, name: service, handlers } = options
+  if (![...handlers.values()].some(({ together }) => together)) return undefined
+  return createBatches({ ...options, service, abandon, journal: tools.journal, now: tools.clock.now })
+}
+
+const createBatches = (options: BatchesOptions): Batches => {
   const { deadlines, abandon, now, solo } = options
   const places = new WeakMap<Rules, Map<Priority | undefined, Place>>()
 

@@ -3,12 +3,12 @@ import type { Tools } from '../contracts/tools.ts'
 import type { Delivery, Inlet, Subscription, Transport } from '../contracts/transport.ts'
 import type { Held, LedgerKey } from '../core/ledger.ts'
 import type { Millis } from '../core/time.ts'
-import type { Rules } from '../rules/index.ts'
 import { type Bag, createBag } from './bag.ts'
-import { type Batches, type BatchesOptions, createBatches } from './batches.ts'
+import { type BatchesOptions, batchesFor } from './batches.ts'
+import { createCaps } from './caps.ts'
 import { claimAll, claimed } from './claims.ts'
 import { createGate, type Gate } from './gate.ts'
-import { type Cap, createCap, createLanes } from './lanes.ts'
+import { createLanes } from './lanes.ts'
 import { type Ledgers, settlerByStore, withOwnClaims } from './ledgers.ts'
 import { type Coming, createMover, type Mover } from './moving.ts'
 import { createSettler, type Settler } from './settle.ts'
@@ -68,7 +68,7 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
   const batches = batchesFor(options, abandon.signal)
   const lanes = createLanes(options.concurrency, options.solo, batches && (() => batches.size))
   const admitting = new Set<Promise<void>>()
-  const caps = new Map<string, Cap>()
+  const capOf = createCaps()
   const walk = createWalk({ ...options, abandon: abandon.signal, begin: ledgers.all.begin, batches })
 
   const openDoor = async (from: Transport, subscription: Subscription): Promise<OpenDoor> => {
@@ -205,19 +205,10 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
         fast: priority === 'high' || priority === 'critical',
         alone: isSuspect(delivery),
         retry: delivery.parcel.trail.spent > 0,
-        cap: rules?.concurrency && capOf(rules.concurrency),
+        cap: capOf(rules?.concurrency),
         run: (slot) => walk(delivery, door, slot, () => leave(door, goOut)),
       })
     }
-  }
-
-  const capOf = ({ row, most }: NonNullable<Rules['concurrency']>): Cap => {
-    let cap = caps.get(row)
-    if (!cap) {
-      cap = createCap(most)
-      caps.set(row, cap)
-    }
-    return cap
   }
 
   const settledOne = (door: OpenDoor): Promise<void> =>
@@ -296,12 +287,6 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
 }
 
 const isSuspect = ({ claim }: Delivery): boolean => claim?.is === 'fresh' && claim.crashes > 0
-const batchesFor = (options: ServiceOptions, abandon: AbortSignal): Batches | undefined => {
-  if (![...options.handlers.values()].some(({ together }) => together)) return undefined
-  const { tools, name: service } = options
-  return createBatches({ ...options, service, abandon, journal: tools.journal, now: tools.clock.now })
-}
-
 const heldBy = ({ claim }: Delivery): readonly Held[] => (claim?.is === 'fresh' ? [claim.held] : [])
 
 /** What never began goes back with its inlet's close; its claim must not look like a crash. */
