@@ -1,4 +1,3 @@
-import type { Tools } from '../contracts/tools.ts'
 import { Timeout } from '../core/errors.ts'
 import { expiryOf } from '../core/expiry.ts'
 import type { Instant } from '../core/time.ts'
@@ -16,7 +15,6 @@ import type { Passenger } from './passenger.ts'
 
 export interface BatchAttemptOptions extends Surroundings {
   readonly service: string
-  readonly tools: Tools
   /** Aborts when the service can wait no longer for its handlers. */
   readonly abandon: AbortSignal
   /** Tries one of a batch by itself, at once. */
@@ -97,7 +95,7 @@ const stillWorth = (passengers: readonly Passenger[], now: Instant): readonly Pa
 
 /** The breakers and budgets are asked once for all that go by the same rules; those refused are put off. */
 const admitted = (
-  { guards, tools }: BatchAttemptOptions,
+  { guards }: BatchAttemptOptions,
   passengers: readonly Passenger[],
   now: Instant,
 ): { readonly going: readonly Passenger[]; readonly permits: readonly Entered[] } => {
@@ -109,7 +107,7 @@ const admitted = (
     const answer = known.get(rules) ?? guards.admit(rules, registered.pattern, isRetry)
     known.set(rules, answer)
     if (!('by' in answer)) return true
-    conclude(heldUp(answer, now, tools.dice.next()), now)
+    conclude(heldUp(answer, now), now)
     return false
   })
   const permits = [...fresh.values(), ...retries.values()].filter(

@@ -1,3 +1,4 @@
+import type { Tools } from '../contracts/tools.ts'
 import { Invalid } from '../core/errors.ts'
 import { decodeData, type Priority } from '../core/event.ts'
 import type { Batch, Rules } from '../rules/index.ts'
@@ -36,6 +37,7 @@ interface Place {
 export const batchesFor = (
   options: Omit<BatchesOptions, 'service' | 'journal' | 'now' | 'abandon'> & {
     readonly name: string
+    readonly tools: Tools
     readonly handlers: ReadonlyMap<string, Registered>
   },
   abandon: AbortSignal,

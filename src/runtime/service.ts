@@ -24,11 +24,11 @@ export interface RunningService {
   heed(): void
 }
 
-export interface ServiceOptions extends Omit<WalkOptions, 'abandon' | 'begin' | 'batches'> {
+export interface ServiceOptions
+  extends Omit<WalkOptions, 'abandon' | 'begin' | 'batches'>,
+    Pick<BatchesOptions, 'window' | 'batchFor'> {
   readonly name: string
   readonly concurrency: number
-  readonly window: number
-  readonly batchFor: BatchesOptions['batchFor']
   /** By an operator's order: nothing is pulled. */
   readonly isPaused: () => boolean
   readonly transport: Transport
@@ -113,7 +113,6 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
     const { window } = door.subscription
     const { low, atOnce } = plan.demand
     let pause = 100
-    /** The last gulp was as large as one may be: there is more, and still room for it. */
     let more = false
     while (!stop.signal.aborted) {
       if (options.isPaused()) {
@@ -135,6 +134,7 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
       try {
         const room = Math.min(window, most) - door.out.size
         const batch = await receive(door, Math.min(room, atOnce), except)
+        // as large as one may be: there is more, and still room for it
         more = batch.length >= atOnce && room > atOnce
         if (batch.length > 0) await admit(door, batch)
         pause = 100
