@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { Ledger } from '../contracts/ledger.ts'
 import type { Tools } from '../contracts/tools.ts'
 import type { Delivery } from '../contracts/transport.ts'
-import type { Claim, LedgerKey } from '../core/ledger.ts'
+import type { Claim, Held, LedgerKey } from '../core/ledger.ts'
 import type { Parcel } from '../core/parcel.ts'
 import type { Instant } from '../core/time.ts'
 import type { Rules } from '../rules/index.ts'
@@ -64,3 +64,8 @@ export const claimed = (
     const claim = claims[i]
     return claim ? Object.assign(delivery, { claim }) : delivery
   })
+
+export const heldBy = ({ claim }: Delivery): readonly Held[] => (claim?.is === 'fresh' ? [claim.held] : [])
+
+/** Its process died while it was out, once at least. */
+export const isSuspect = ({ claim }: Delivery): boolean => claim?.is === 'fresh' && claim.crashes > 0

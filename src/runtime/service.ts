@@ -1,12 +1,12 @@
 import type { Ledger } from '../contracts/ledger.ts'
 import type { Tools } from '../contracts/tools.ts'
 import type { Delivery, Inlet, Subscription, Transport } from '../contracts/transport.ts'
-import type { Held, LedgerKey } from '../core/ledger.ts'
+import type { LedgerKey } from '../core/ledger.ts'
 import type { Millis } from '../core/time.ts'
 import { type Bag, createBag } from './bag.ts'
 import { type BatchesOptions, batchesFor } from './batches.ts'
 import { createCaps } from './caps.ts'
-import { claimAll, claimed } from './claims.ts'
+import { claimAll, claimed, heldBy, isSuspect } from './claims.ts'
 import { createGate, type Gate } from './gate.ts'
 import { createLanes } from './lanes.ts'
 import { type Ledgers, settlerByStore, withOwnClaims } from './ledgers.ts'
@@ -285,9 +285,6 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
     },
   }
 }
-
-const isSuspect = ({ claim }: Delivery): boolean => claim?.is === 'fresh' && claim.crashes > 0
-const heldBy = ({ claim }: Delivery): readonly Held[] => (claim?.is === 'fresh' ? [claim.held] : [])
 
 /** What never began goes back with its inlet's close; its claim must not look like a crash. */
 const releaseClaims = async ({ out, ledger }: OpenDoor, { clock, journal }: Tools): Promise<void> => {
