@@ -5,6 +5,7 @@ export { type ClientOptions, client } from './client.ts'
 export type { Fact, Journal } from './contracts/journal.ts'
 export type { KeptLetter, LetterFilter, LetterState } from './contracts/letters.ts'
 export type { Clock, Dice } from './contracts/tools.ts'
+export type { Mark, Marked, Outbox, Relayed, Sql, Tx } from './contracts/tx.ts'
 export { delayOf, type Roll } from './core/backoff.ts'
 export {
   type BreakerRules,

@@ -6,6 +6,7 @@ import type { Journal } from './contracts/journal.ts'
 import type { AppStore, Store } from './contracts/store.ts'
 import type { Clock, Dice, Tools } from './contracts/tools.ts'
 import type { Destination, Transport } from './contracts/transport.ts'
+import type { Tx } from './contracts/tx.ts'
 import type { Millis } from './core/time.ts'
 import {
   createOffice,
@@ -36,6 +37,11 @@ export interface Options {
    * Where processes share breakers, budgets, jobs and orders, such as `redis://host` beside a broker. Default: the store.
    */
   readonly board?: string
+  /**
+   * Where `ctx.tx` begins its transactions: `postgresTx(pool)`, or your own. Default: the store's file, where that is
+   * SQLite.
+   */
+  readonly tx?: Tx
   /** Whether this process also takes over dead letters. Default: yes. */
   readonly office?: boolean
   /** Whether letters of transient failures go back by themselves. Default: as the rules say, and else no. */
@@ -87,6 +93,7 @@ export const reprieve = async (options: Options = {}): Promise<Reprieve> => {
     store: board ? { ...store, board: board.board } : store,
     tools,
     ownLedger,
+    tx: options.tx,
     ledgersFor: named.ledgersFor,
   })
   const office = await createOffice({ transport, store, tools })

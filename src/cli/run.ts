@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Command } from 'commander'
 import type { Journal } from '../contracts/journal.ts'
+import type { Tx } from '../contracts/tx.ts'
 import { ReprieveError } from '../core/error.ts'
 import type { Millis } from '../core/time.ts'
 import { withoutSecret } from '../open.ts'
@@ -29,7 +30,10 @@ export const registerRun = (program: Command): void => {
   program
     .command('run')
     .description('run the services that a module registers, until SIGINT or SIGTERM')
-    .argument('<module>', 'a .ts or .js file whose default export is (app) => void')
+    .argument(
+      '<module>',
+      'a .ts or .js file whose default export is (app) => void; `tx` is its database, if it exports one',
+    )
     .option('--drain <duration>', 'how long handlers may still take after the signal', asDuration, 30_000)
     .option('--quiet', 'tell only deaths, troubles and notices')
     .option(
@@ -68,12 +72,12 @@ const journalOf = (options: RunOptions): Journal =>
   options.json ? factJson : factLines(say, options.quiet ? 'quiet' : 'all')
 
 const serveUntilAsked = async (options: RunOptions, module: string, overseen: Overseer): Promise<void> => {
-  const register = await loadModule(module)
+  const { register, tx } = await loadModule(module)
   const journal = journalOf(options)
   const opening = openOptions(options)
   if (!options.json && !options.quiet) remark(calmOnStderr(whatIsUsed(opening)))
   const watchdog = Math.min(options.stuckAfter / 2, MOST_PATIENT)
-  const app = await reprieve({ ...opening, office: options.office, journal, watchdog })
+  const app = await reprieve({ ...opening, office: options.office, journal, watchdog, ...(tx && { tx }) })
   try {
     await registerAll(app, register, module)
     const asked = overseen.asked()
@@ -92,7 +96,7 @@ const whatIsUsed = ({ rules, transport, store }: ReturnType<typeof openOptions>)
     ...(store === undefined ? [] : [`store ${inert(withoutSecret(store))}`]),
   ].join(', ')
 
-const loadModule = async (path: string): Promise<Register> => {
+const loadModule = async (path: string): Promise<{ register: Register; tx?: Tx | undefined }> => {
   const file = resolve(path)
   if (!existsSync(file)) {
     throw refuse(
@@ -100,7 +104,7 @@ const loadModule = async (path: string): Promise<Register> => {
       'give the path of a .ts or .js file, from the folder you are in',
     )
   }
-  let loaded: { readonly default?: unknown }
+  let loaded: { readonly default?: unknown; readonly tx?: Tx }
   try {
     loaded = await import(pathToFileURL(file).href)
   } catch (error) {
@@ -112,7 +116,7 @@ const loadModule = async (path: string): Promise<Register> => {
       "write `export default (app) => { app.service('my-svc').on('my.event', async (event) => {}) }`",
     )
   }
-  return loaded.default as Register
+  return { register: loaded.default as Register, tx: loaded.tx }
 }
 
 const registerAll = async (app: Reprieve, register: Register, path: string): Promise<void> => {

@@ -2,6 +2,7 @@ import type { Board } from './board.ts'
 import type { Ledger } from './ledger.ts'
 import type { Letters } from './letters.ts'
 import type { Transport } from './transport.ts'
+import type { StoreTx } from './tx.ts'
 
 /** A database. Every one keeps a ledger and a board; a rule book can name it for its ledger alone. */
 export interface Store {
@@ -11,6 +12,8 @@ export interface Store {
   readonly letters?: Letters
   /** The store's own transport, used as companion beside a broker. Whoever opened the store closes both. */
   readonly companion?: Transport
+  /** Where effects of handlers can share its commits. */
+  readonly tx?: StoreTx
   close(): Promise<void>
 }
 

@@ -4,6 +4,7 @@ import type { Letter, Receipt } from '../core/letter.ts'
 import type { Ordering } from '../core/ordering.ts'
 import type { Parcel } from '../core/parcel.ts'
 import type { Instant, Millis } from '../core/time.ts'
+import type { Effect } from './tx.ts'
 
 /** One consumer's door: everything that happens to an event in one service hangs on it. */
 export interface Address {
@@ -48,8 +49,10 @@ export interface Delivery {
   readonly broken?: string
 }
 
-export type Settlement = { readonly delivery: Delivery } & (
-  | { readonly do: 'ack'; readonly receipt?: Receipt }
+export type Settlement = {
+  readonly delivery: Delivery
+} /** An effect is for a database that is transport and store at once: all of it is in the commit, or nothing. */ & (
+  | { readonly do: 'ack'; readonly receipt?: Receipt; readonly effect?: Effect }
   | { readonly do: 'later'; readonly parcel: Parcel }
   /**
    * `holds`, where `can.order` is 'key': in the same step the event's order key is held. Its followers wait until a

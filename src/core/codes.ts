@@ -61,7 +61,7 @@ export const fromName = (name: string): Finding | undefined => {
 /** Codes of our own errors, as far as they say something about the event. */
 export const fromOurs = (code: string | undefined): Finding | undefined => {
   if (code === 'unavailable' || code === 'closed') return finding(`'${code}'`, 'transient')
-  if (code === 'bad_event') return finding(`'${code}'`, 'permanent', 'handler')
+  if (code === 'bad_event' || code === 'bad_usage') return finding(`'${code}'`, 'permanent', 'handler')
   return undefined
 }
 

@@ -15,6 +15,7 @@ export class ReprieveError extends Error {
 }
 
 export type ErrorCode =
+  | 'already_done' // the transaction of this event was committed before
   | 'bad_event' // an event that can't be CloudEvents, or is too large to travel
   | 'bad_url' // a transport or store URL that no adapter knows
   | 'client_missing' // the optional client library of an adapter is not installed
@@ -22,6 +23,7 @@ export type ErrorCode =
   | 'bad_handlers' // handlers registered wrongly, or a module that can't be loaded
   | 'bad_rules' // the rule book does not hold
   | 'bad_usage' // a command or call used wrongly
+  | 'conflict' // an event with this id and another payload was seen before
   | 'no_order' // order by key asked where nothing can keep it
   | 'topology_differs' // a queue or topic exists with other settings than the rules ask for
   | 'unheard' // published where nobody is subscribed

@@ -123,6 +123,24 @@ export const finishRow = (
   }
 }
 
+/**
+ * Marks an effect as done in the commit that holds it, whatever the row was: whoever commits first has done it, and a claim
+ * that another still holds is then no longer the current one. 'done' and 'conflict' are answers as `claimRow` gives them.
+ */
+export const markRow = (
+  row: LedgerRow | undefined,
+  key: LedgerKey,
+  now: Instant,
+): LedgerRow | 'done' | 'conflict' => {
+  if (row && (row.state === 'claimed' || row.until > now)) {
+    if (row.hash !== key.hash) return 'conflict'
+    if (row.state === 'done') return 'done'
+  }
+  const { hash, generation, attempt, ttl } = key
+  const token = (row?.token ?? 0) + 1
+  return { hash, state: 'done', generation, attempt, token, until: now + ttl, crashes: 0, begun: false }
+}
+
 /** How a settlement ends the claim of its delivery: one given back, or put off with no attempt spent, is free. */
 export const endingOf = (
   settlement: {

@@ -2,6 +2,7 @@ import type { Ledger } from '../contracts/ledger.ts'
 import type { AppStore } from '../contracts/store.ts'
 import type { Tools } from '../contracts/tools.ts'
 import type { Destination, Transport } from '../contracts/transport.ts'
+import type { Tx } from '../contracts/tx.ts'
 import { ReprieveError } from '../core/error.ts'
 import type { Event } from '../core/event.ts'
 import { patternFault } from '../core/pattern.ts'
@@ -23,10 +24,13 @@ import { createLedgers } from './ledgers.ts'
 import { createOrders } from './orders.ts'
 import { type Plan, planService } from './plan.ts'
 import { makeEvent, publishAll } from './publish.ts'
+import { type Relay, startRelay } from './relay.ts'
 import { createSchedule, type Schedule } from './schedule.ts'
 import { type RunningService, startService } from './service.ts'
 import { createSharing } from './sharing.ts'
 import { createSolo } from './solo.ts'
+import { createTransact, isStoreTx } from './transact.ts'
+import { checkTx } from './tx-rules.ts'
 
 /** A service's handlers, one per event type or pattern. */
 export interface Service {
@@ -68,13 +72,16 @@ export interface AppOptions {
   readonly tools: Tools
   /** Where the transport keeps claims itself: the ledger they are in, unless it is the store's. */
   readonly ownLedger?: Ledger | undefined
+  /** The user's own transactions; the store's, where it has them, unless given. */
+  readonly tx?: Tx | undefined
   /** The ledgers, by the names of their stores, that the rules of these services may choose beside the app's own. */
   readonly ledgersFor?: (services: readonly string[]) => Promise<ReadonlyMap<string, Ledger>>
 }
 
 const PATIENCE = 30_000
 
-export const createApp = ({ book, transport, store, tools, ledgersFor, ownLedger }: AppOptions): App => {
+export const createApp = (options: AppOptions): App => {
+  const { book, transport, store, tools, ledgersFor, ownLedger, tx: theirs } = options
   const services = new Map<string, Map<string, Registered>>()
   const running: RunningService[] = []
   const deadlines = createDeadlines(tools.clock)
@@ -94,8 +101,21 @@ export const createApp = ({ book, transport, store, tools, ledgersFor, ownLedger
 
   const topic = (type: string) => topicOf(book, type)
 
+  const tx = theirs ?? store.tx
+  let relay: Relay | undefined
+  const ring = () => relay?.ring()
+  const transact = createTransact({ tx, topic, tools, ring })
+  const make = (type: string, data: unknown, options: PublishOptions): Event =>
+    makeEvent(type, data, options, tools)
+
   const publish = async (type: string, data: unknown, options: PublishOptions = {}): Promise<string> => {
-    const event = makeEvent(type, data, options, tools)
+    const event = make(type, data, options)
+    if (options.tx !== undefined) {
+      if (!tx) throw nowhereToKeep()
+      await tx.publish(options.tx, [event])
+      ring()
+      return event.id
+    }
     await publishAll(transport, topic, [event], tools)
     return event.id
   }
@@ -139,10 +159,12 @@ export const createApp = ({ book, transport, store, tools, ledgersFor, ownLedger
           new Set(named.keys()),
           companion,
         )
+        checkTx(name, plan, tx !== undefined)
         return { name, handlers, plan }
       })
       sharing.runs([...services.keys()])
       for (const { name, handlers, plan } of plans) noticeUnbatched(name, handlers, plan, tools)
+      if (theirs) await theirs.ready?.()
       hearing = orders.hear(closing.signal)
       for (const { name, handlers, plan } of plans) {
         for (const { destinations: each } of plan.subscriptions)
@@ -165,18 +187,24 @@ export const createApp = ({ book, transport, store, tools, ledgersFor, ownLedger
             solo,
             tools,
             publish,
+            make,
+            transact,
+            txStore: tx && isStoreTx(tx) ? store : undefined,
             timeoutOf,
             guards,
             isPaused: () => orders.isPaused(name),
           }),
         )
       }
+      // what lies in the outbox may be for services that subscribe only now
+      if (tx?.outbox) relay = startRelay({ outbox: tx.outbox, transport, topic, tools })
       schedule.start()
     },
     drain: async (within = PATIENCE) => {
       const jobs = schedule.stop(within)
       await Promise.all(running.splice(0).map((service) => service.drain(within)))
       await jobs
+      await relay?.stop()
       closing.abort()
       await hearing
     },
@@ -197,6 +225,15 @@ const noticeUnbatched = (
   const text = `${name} takes ${[...new Set(single)].join(', ')} one by one, though the rules batch them: use onBatch, or batch: off`
   journal({ at: clock.now(), is: 'notice', text })
 }
+
+const nowhereToKeep = (): ReprieveError =>
+  new ReprieveError(
+    'bad_usage',
+    'publish(…, { tx }) was called, and the app knows no database with an outbox',
+    {
+      fix: 'give it one: reprieve({ tx: postgresTx(pool) }), or run it on sqlite:app.db',
+    },
+  )
 
 const registrar = (name: string, handlers: Map<string, Registered>): Service => {
   const add = (verb: 'on' | 'onBatch', pattern: string, rest: readonly unknown[]): Service => {

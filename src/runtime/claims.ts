@@ -17,10 +17,17 @@ export const ledgerKeyOf = (
   redelivered: boolean,
   named: ReadonlySet<string>,
 ): LedgerKey | undefined => {
-  const { pattern, key, ttl, store } = rules.idempotency
-  const { event, trail } = parcel
-  if (pattern === 'none' || (pattern !== 'dedup' && !redelivered && trail.spent === 0)) return undefined
-  const wanted: LedgerKey = {
+  const { pattern, store } = rules.idempotency
+  if (pattern === 'none' || (pattern !== 'dedup' && !redelivered && parcel.trail.spent === 0))
+    return undefined
+  const wanted = keyOf(rules, parcel)
+  return named.has(store) ? { ...wanted, store } : wanted
+}
+
+/** What the ledger knows the event by, in this service and at this attempt. */
+export const keyOf = (rules: Rules, { event, trail }: Parcel): LedgerKey => {
+  const { key, ttl } = rules.idempotency
+  return {
     service: rules.service,
     id: key === 'id+correlation' ? `${event.id}+${event.extensions.correlationid ?? ''}` : event.id,
     hash: event.data === null ? '' : hash('sha256', event.data, 'base64url').slice(0, 22),
@@ -28,7 +35,6 @@ export const ledgerKeyOf = (
     generation: trail.generation,
     ttl,
   }
-  return named.has(store) ? { ...wanted, store } : wanted
 }
 
 /**

@@ -1,15 +1,15 @@
 import type { Journal } from '../contracts/journal.ts'
-import type { Delivery } from '../contracts/transport.ts'
 import { classify } from '../core/classify.ts'
 import { Timeout } from '../core/errors.ts'
+import type { Event } from '../core/event.ts'
 import type { Instant } from '../core/time.ts'
 import type { Trail } from '../core/trail.ts'
-import type { Rules } from '../rules/index.ts'
 import { about } from './about.ts'
 import { type Deadlines, within } from './deadline.ts'
 import type { Guards } from './guards.ts'
 import type { Context, PublishOptions } from './handler.ts'
 import { CallRefused } from './held.ts'
+import { type InHand, publishedAfter, type Transact } from './transact.ts'
 
 /** The same for all attempts of a service. */
 export interface Surroundings {
@@ -17,13 +17,13 @@ export interface Surroundings {
   readonly journal: Journal
   readonly now: () => Instant
   readonly publish: (type: string, data: unknown, options: PublishOptions) => Promise<string>
+  readonly make: (type: string, data: unknown, options: PublishOptions) => Event
+  readonly transact: Transact
   readonly guards: Guards
   readonly timeoutOf: (dependency: string, operation?: string) => number
 }
 
-export interface AtHand {
-  readonly delivery: Delivery
-  readonly rules: Rules
+export interface AtHand extends InHand {
   readonly topic: string
 }
 
@@ -99,11 +99,28 @@ class Attempting implements Context {
 
   get publish(): Context['publish'] {
     const { event } = this.#at.delivery.parcel
-    return (type, data, options = {}) =>
-      this.#around.publish(type, data, {
+    return async (type, data, options = {}) => {
+      const whole = {
         source: this.#at.rules.service,
         correlationId: event.extensions.correlationid ?? event.id,
         ...options,
-      })
+      }
+      const { tx } = this.#at
+      if (!tx || tx.is === 'undone' || options.tx !== undefined)
+        return this.#around.publish(type, data, whole)
+      if (tx.is !== 'running') throw publishedAfter(type)
+      const made = this.#around.make(type, data, whole)
+      tx.events.push(made)
+      return made.id
+    }
+  }
+
+  get tx(): Context['tx'] {
+    return (fn) => {
+      const running = this.#around.transact(this.#at, fn, this.#signal)
+      // whoever does not wait for it is told as its failure; nobody's process should end by that
+      running.catch(() => {})
+      return running
+    }
   }
 }

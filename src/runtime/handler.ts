@@ -58,7 +58,15 @@ export interface Context {
    * with no attempt spent.
    */
   call<T>(dependency: string, fn: (signal: AbortSignal) => Promise<T> | T, operation?: string): Promise<T>
-  /** Publishes an event that this one led to; the correlation id goes along. */
+  /**
+   * Runs `fn` in a transaction of your database, together with the mark that this event is done and the events that `fn`
+   * publishes: all of it or nothing, and once, however often the event comes. On SQLite `fn` must be synchronous. Where it
+   * was committed before, it throws a ReprieveError `already_done`: let it pass. It ends the event: what the handler does
+   * after it is not tried again. Once in an attempt.
+   */
+  // biome-ignore lint/suspicious/noExplicitAny: whatever your library calls a connection
+  tx<T, Client = any>(fn: (client: Client) => T | Promise<T>): Promise<T>
+  /** Publishes an event that this one led to; the correlation id goes along. Inside `tx` it is part of the transaction. */
   publish(type: string, data?: unknown, options?: PublishOptions): Promise<string>
 }
 
@@ -75,6 +83,8 @@ export interface PublishOptions {
   readonly datacontenttype?: string
   readonly dataschema?: string
   readonly headers?: Readonly<Record<string, string>>
+  /** A connection of yours with an open transaction: the event is published if, and only if, that is committed. */
+  readonly tx?: unknown
 }
 
 /** Standard Schema v1, as far as it is used here: zod, valibot, arktype and others have it. */

@@ -1,6 +1,7 @@
 import type { Ledger } from '../contracts/ledger.ts'
+import type { Store } from '../contracts/store.ts'
 import type { Tools } from '../contracts/tools.ts'
-import type { Delivery, Inlet, Subscription, Transport } from '../contracts/transport.ts'
+import type { Delivery, Subscription, Transport } from '../contracts/transport.ts'
 import type { LedgerKey } from '../core/ledger.ts'
 import type { Millis } from '../core/time.ts'
 import { type Bag, createBag } from './bag.ts'
@@ -37,10 +38,11 @@ export interface ServiceOptions
   /** Of all services of this process. */
   readonly solo: Solo
   readonly tools: Tools
+  /** Where transactions are those of the app's own store. */
+  readonly txStore: Store | undefined
 }
 
 interface OpenDoor extends Door {
-  readonly inlet: Inlet
   /** Keeps the claims that its deliveries don't bring along; undefined: there are none. */
   readonly ledger: Ledger | undefined
   /** Which claim of that ledger a delivery needs. */
@@ -83,6 +85,8 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
       transport: transport.name,
       later,
       inlet,
+      settles: claims && from === transport && options.txStore?.companion === from,
+      own: !claims || options.txStore?.companion === from,
       ledger,
       keyOf: ({ parcel, redelivered }) => {
         const key = subscription.ledgerKey?.(parcel, redelivered)

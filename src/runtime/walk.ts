@@ -1,5 +1,5 @@
 import type { Tools } from '../contracts/tools.ts'
-import type { Delivery, Subscription } from '../contracts/transport.ts'
+import type { Delivery, Inlet, Subscription } from '../contracts/transport.ts'
 import { expiryOf } from '../core/expiry.ts'
 import type { Failure } from '../core/failure.ts'
 import type { Held } from '../core/ledger.ts'
@@ -9,13 +9,13 @@ import { extendTrail, type Trail } from '../core/trail.ts'
 import { decide, type Limits, type Outcome, type Verdict } from '../core/verdict.ts'
 import type { Rules } from '../rules/index.ts'
 import { about } from './about.ts'
+import { afterTx, CONFLICT } from './after-tx.ts'
 import { attempt, type Registered } from './attempt.ts'
 import { asSingle } from './batch-context.ts'
 import type { Batches } from './batches.ts'
-import { createContext } from './context.ts'
+import { type AtHand, createContext, type Surroundings } from './context.ts'
 import type { Deadlines } from './deadline.ts'
 import type { Guards, Refused } from './guards.ts'
-import type { PublishOptions } from './handler.ts'
 import { heldUp, tellGuard } from './held.ts'
 import type { Slot } from './lanes.ts'
 import type { Plan } from './plan.ts'
@@ -32,20 +32,23 @@ export interface Door {
   /** The longest wait this inlet's transport keeps by itself. */
   readonly later: number
   readonly settler: Settler
+  readonly inlet: Inlet
+  /** Transactions can be part of its settlements: they are in the same database. */
+  readonly settles: boolean
+  /** Claims of its deliveries are in the ledger of the app's store. */
+  readonly own: boolean
 }
 
-export interface WalkOptions {
+export interface WalkOptions extends Pick<Surroundings, 'publish' | 'make' | 'transact' | 'timeoutOf'> {
   readonly plan: Plan
   readonly handlers: ReadonlyMap<string, Registered>
   readonly deadlines: Deadlines
   readonly tools: Tools
   /** Aborts when the service can wait no longer for its handlers. */
   readonly abandon: AbortSignal
-  readonly publish: (type: string, data: unknown, options: PublishOptions) => Promise<string>
   readonly guards: Guards
   /** Before a suspect is run: marks its claim, and answers whether it is still ours. */
   readonly begin: (held: Held) => Promise<boolean>
-  readonly timeoutOf: (dependency: string, operation?: string) => number
   /** There where a handler takes its events together. */
   readonly batches?: Batches | undefined
 }
@@ -65,9 +68,10 @@ export const createWalk = (options: WalkOptions) => {
     const { parcel, claim } = delivery
     const { topic } = subscription
     const fact = () => about(subscription.service, topic, parcel.event)
+    let at: AtHand | undefined
     const settle = (step: Step, told: () => void): void =>
       door.settler.settle(step, (settled) => {
-        if (settled === 'done') told()
+        if (settled === 'done' || at?.tx?.acked) told()
         else journal({ at: clock.now(), is: 'lost', ...fact() })
         leave()
         slot.ended()
@@ -88,6 +92,7 @@ export const createWalk = (options: WalkOptions) => {
 
     const held = claim?.held
     const began = clock.now()
+    at = { delivery, rules, topic, door, tx: undefined }
     /** Poison is looked for first: what is quarantined would often have died of its last attempt as well. */
     const verdictOn = (outcome: Outcome, limits: Limits, now: Instant): Verdict => {
       if (outcome.is === 'done') suspects.succeeded(rules, registered.pattern, parcel.event)
@@ -108,7 +113,15 @@ export const createWalk = (options: WalkOptions) => {
       if (outcome.is === 'failed' || outcome.is === 'refused') {
         journal({ at: now, is: 'failed', attempt: number, took, failure: outcome.failure, ...fact() })
       }
-      settle(step, () => tell(journal, verdict, step, fact(), { at: now, number, took }))
+      const told = () => {
+        if (at?.tx?.is === 'before') journal({ at: now, is: 'duplicate', ...fact() })
+        else tell(journal, verdict, step, fact(), { at: now, number, took })
+      }
+      // a claim that is kept elsewhere was not part of the commit
+      if (!at?.tx?.acked || held?.key.store !== undefined) return void settle(step, told)
+      told()
+      leave()
+      slot.ended()
     }
     const crashes = claim?.crashes ?? 0
     const killer = crashes > 0 && suspects.crashed(rules, topic, registered.pattern, parcel, crashes)
@@ -135,11 +148,12 @@ export const createWalk = (options: WalkOptions) => {
 
     const admitted = guards.admit(rules, registered.pattern, parcel.trail.spent > 0)
     if ('by' in admitted) return void putOff(admitted)
-    const context = (signal: () => AbortSignal) =>
-      createContext(surroundings, { delivery, rules, topic }, signal)
+    const hand = at
+    const context = (signal: () => AbortSignal) => createContext(surroundings, hand, signal)
     const trying = { delivery, registered: single, rules, deadlines, stop: abandon, now: clock.now, context }
-    const after = (outcome: Outcome): void => {
+    const after = (first: Outcome): void => {
       slot.handled()
+      const outcome = hand.tx ? afterTx(hand.tx, first, registered.pattern, options.tools) : first
       const cutShort = outcome.is === 'failed' && abandon.aborted
       tellGuard(admitted, outcome, cutShort)
       if (cutShort) handBack()
@@ -194,14 +208,6 @@ const fallback = (delivery: Delivery, subscription: Subscription): string | unde
 const nameOf = (is: 'busy' | 'done' | 'stale' | 'conflict') =>
   is === 'done' || is === 'conflict' ? 'duplicate' : is
 
-const conflict: Failure = {
-  category: 'permanent',
-  kind: 'business',
-  name: 'Conflict',
-  message: 'an event with this id and another payload was seen before',
-  because: 'the same id must mean the same event',
-}
-
 /** The ledger knows the event already: done and stale need no more; busy waits, and spends nothing. */
 const afterClaim = (delivery: Delivery, rules: Rules, door: Door, now: number): Step => {
   const { parcel, claim } = delivery
@@ -212,7 +218,7 @@ const afterClaim = (delivery: Delivery, rules: Rules, door: Door, now: number): 
     const verdict = decide(
       rules,
       parcel.trail,
-      { is: 'refused', reason: 'conflict', failure: conflict },
+      { is: 'refused', reason: 'conflict', failure: CONFLICT },
       now,
       () => 0,
     )

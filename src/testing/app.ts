@@ -1,4 +1,5 @@
 import { open } from '../adapters/memory/index.ts'
+import type { Tx } from '../contracts/tx.ts'
 import type { Instant, Millis } from '../core/time.ts'
 import { createOffice, type Office, type RecoveryOptions, scheduleRecovery } from '../office/index.ts'
 import { emptyBook, type PolicyFor, type RuleBook, readRules, withPolicyFor } from '../rules/index.ts'
@@ -28,6 +29,8 @@ export interface TestAppOptions {
    * so can fail for itself. Default: own.
    */
   readonly ledger?: 'own' | 'apart'
+  /** Where `ctx.tx` begins its transactions: `memoryTx(client)`, or the one that your app has. */
+  readonly tx?: Tx
 }
 
 /** A whole app, office included, on memory and in virtual time. */
@@ -67,7 +70,7 @@ export const testApp = async (options: TestAppOptions = {}): Promise<TestApp> =>
     letters: own.letters!,
     ledger: faultyLedger(own.ledger, faults),
   }
-  const app = createApp({ book, transport, store, tools })
+  const app = createApp({ book, transport, store, tools, tx: options.tx })
   const office = await createOffice({ transport: pending.transport, store, tools })
   scheduleRecovery(app.every, office, book, options.recovery)
 

@@ -17,7 +17,7 @@ const LONGEST = 300
 const DIGEST = 'sha256:'
 
 /** A word that can't stand in an index, or in PostgreSQL at all, is kept by its digest. */
-const wordOf = (word: string): string =>
+export const wordOf = (word: string): string =>
   word.length <= LONGEST && !word.includes('\u0000') && word.isWellFormed() && !word.startsWith(DIGEST)
     ? word
     : DIGEST + hash('sha256', JSON.stringify(word), 'base64url')

@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { Tools } from '../../contracts/tools.ts'
 import { ReprieveError } from '../../core/error.ts'
+import { type Fence, fenceOn } from './fence.ts'
 import { patiently } from './patience.ts'
 import { SCHEMA, UPGRADES, VERSION } from './schema.ts'
 import { resultCode, troubleWith } from './trouble.ts'
@@ -17,6 +18,14 @@ export interface File {
   commit(): void
   /** Ends whatever transaction is open, if one is: SQLite ends some by itself when they fail. */
   rollback(): void
+  /** Whether a transaction is under way. */
+  isWithin(): boolean
+  /** Statements that answer nothing; not kept. */
+  exec(text: string): void
+  /** A statement of the user's, prepared once, but not remembered for ever: there may be any number of them. */
+  theirs(text: string): StatementSync
+  /** While the work runs, statements may touch only what is the user's. */
+  fenced<T>(work: () => T): T
   /** Drops the connection, so that the next use opens the file anew. */
   drop(): void
 }
@@ -50,6 +59,8 @@ export const openFile = async (path: string, tools: Tools): Promise<File> => {
 const fileOf = (path: string, first: DatabaseSync): File => {
   let current: DatabaseSync | undefined = first
   const statements = new Map<string, StatementSync>()
+  const theirs = new Map<string, StatementSync>()
+  let fence: Fence | undefined
   const database = (): DatabaseSync => {
     current ??= connect(path)
     return current
@@ -70,10 +81,27 @@ const fileOf = (path: string, first: DatabaseSync): File => {
     rollback: () => {
       if (current?.isTransaction) current.exec('ROLLBACK')
     },
+    isWithin: () => current?.isTransaction ?? false,
+    exec: (text) => database().exec(text),
+    theirs: (text) => {
+      let statement = theirs.get(text)
+      if (!statement) {
+        if (theirs.size >= MOST_THEIRS) theirs.clear()
+        statement = database().prepare(text)
+        theirs.set(text, statement)
+      }
+      return statement
+    },
+    fenced: (work) => {
+      fence ??= fenceOn(database())
+      return fence(work)
+    },
     drop: () => {
       const dropped = current
       current = undefined
+      fence = undefined
       statements.clear()
+      theirs.clear()
       try {
         dropped?.close()
       } catch {
@@ -82,6 +110,8 @@ const fileOf = (path: string, first: DatabaseSync): File => {
     },
   }
 }
+
+const MOST_THEIRS = 200
 
 const connect = (path: string): DatabaseSync => {
   const database = new DatabaseSync(path)

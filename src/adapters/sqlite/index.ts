@@ -4,6 +4,7 @@ import { ReprieveError } from '../../core/error.ts'
 import { boardOf } from './board.ts'
 import { ledgerOf } from './ledger.ts'
 import { lettersOf } from './letters.ts'
+import { txOf } from './outbox.ts'
 import { enter } from './room.ts'
 import { transportOf } from './transport.ts'
 import { readUrl } from './url.ts'
@@ -30,6 +31,7 @@ export const open = (async (url, tools) => {
     board: boardOf(file, writer, tools),
     letters: lettersOf(file, writer),
     companion: transport,
+    tx: txOf(room),
     close: () => {
       closing ??= left()
       return closing

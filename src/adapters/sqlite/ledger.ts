@@ -1,5 +1,6 @@
 import type { Ledger } from '../../contracts/ledger.ts'
 import type { Tools } from '../../contracts/tools.ts'
+import type { Marked } from '../../contracts/tx.ts'
 import {
   type Claim,
   claimRow,
@@ -8,6 +9,7 @@ import {
   type Held,
   type LedgerKey,
   type LedgerRow,
+  markRow,
 } from '../../core/ledger.ts'
 import type { Instant } from '../../core/time.ts'
 import type { File } from './file.ts'
@@ -54,11 +56,23 @@ export const claimKey = (file: File, key: LedgerKey, now: Instant, until: Instan
     if (insert(file, key, fresh.row!)) return fresh.claim
   }
   const { claim, row } = claimRow(known ?? read(file, key), key, now, instant(until))
-  if (row) {
-    const { hash, state, generation, attempt, token, until: end, crashes } = row
-    file.sql(UPDATE).run(hash, stateOf(state), generation, attempt, token, end, crashes, key.service, key.id)
-  }
+  if (row) update(file, key, row)
   return claim
+}
+
+/** Marks an effect as done that had no claim. */
+export const markDone = (file: File, key: LedgerKey, now: Instant): Marked => {
+  const fresh = markRow(undefined, key, now) as LedgerRow
+  if (insert(file, key, { ...fresh, until: instant(fresh.until) })) return 'fresh'
+  const row = markRow(read(file, key), key, now)
+  if (typeof row === 'string') return row
+  update(file, key, { ...row, until: instant(row.until) })
+  return 'fresh'
+}
+
+const update = (file: File, { service, id }: LedgerKey, row: LedgerRow): void => {
+  const { hash, state, generation, attempt, token, until, crashes } = row
+  file.sql(UPDATE).run(hash, stateOf(state), generation, attempt, token, until, crashes, service, id)
 }
 
 const insert = (file: File, { service, id }: LedgerKey, row: LedgerRow): boolean => {

@@ -1,13 +1,15 @@
 import type { Settled, Settlement } from '../../contracts/transport.ts'
+import type { Outgoing } from '../../contracts/tx.ts'
 import { endingOf, heldHere } from '../../core/ledger.ts'
 import { letterEvent, receiptEvent } from '../../core/letter.ts'
 import type { Instant } from '../../core/time.ts'
 import { holdKey } from './dead-keys.ts'
+import { checkMarked, underSavepoint } from './effect.ts'
 import type { File } from './file.ts'
-import { endClaim } from './ledger.ts'
+import { endClaim, markDone } from './ledger.ts'
 import { letNextGo } from './order.ts'
 import { insertParcel, instant, type Written, writtenOf, writtenTrail } from './parcels.ts'
-import type { Door, Subscriptions } from './subscriptions.ts'
+import { type Door, hearing, type Subscriptions } from './subscriptions.ts'
 import { dropExpired, type Handle, handleOf } from './taking.ts'
 
 /** A settlement made ready: all that can fail for reasons of its own has been done. */
@@ -56,7 +58,30 @@ interface Room {
 }
 
 /** One settlement within the commit. Either all of it happens, the end of its claim included, or nothing. */
-export const settleOne = (room: Room, { settlement, handle, written, trail }: Ready): Settled => {
+export const settleOne = (room: Room, ready: Ready): Settled => {
+  const { settlement } = ready
+  const effect = settlement.do === 'ack' ? settlement.effect : undefined
+  if (!effect) return settlePlainly(room, ready)
+  const answer = underSavepoint(room.file, (run) => {
+    const settled = settlePlainly(room, ready)
+    if (settled !== 'done') return settled
+    if (!heldHere(settlement.delivery.claim)) checkMarked(markDone(room.file, effect.key, room.now))
+    for (const outgoing of run(effect)) publishOne(room, outgoing)
+    return 'done'
+  })
+  if (answer !== 'done') room.subscriptions.forget() // a destination may have been made, and undone
+  return answer
+}
+
+const publishOne = ({ file, subscriptions, now, stirred }: Room, { topic, event }: Outgoing): void => {
+  const written = writtenOf(event)
+  for (const door of hearing(subscriptions, topic, event.type)) {
+    insertParcel(file, door, written, now)
+    stirred.add(door.id)
+  }
+}
+
+const settlePlainly = (room: Room, { settlement, handle, written, trail }: Ready): Settled => {
   const { file, door, now, stirred } = room
   const { claim, parcel } = settlement.delivery
   const held = heldHere(claim)

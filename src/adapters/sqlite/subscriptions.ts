@@ -1,4 +1,5 @@
 import type { Address, Destination, Subscription } from '../../contracts/transport.ts'
+import { ReprieveError } from '../../core/error.ts'
 import { isInOrder, type Ordering } from '../../core/ordering.ts'
 import type { Millis } from '../../core/time.ts'
 import type { File } from './file.ts'
@@ -107,6 +108,22 @@ export const subscriptionsOf = (file: File): Subscriptions => {
       version = 0
     },
   }
+}
+
+/** Those who want this very event; where there are none nothing is written. */
+export const hearing = (subscriptions: Subscriptions, topic: string, type: string): readonly Door[] => {
+  const doors = subscriptions.to(topic).filter((door) => door.wants(type))
+  if (doors.length === 0) throw unheard(topic, type)
+  return doors
+}
+
+const unheard = (topic: string, type: string): ReprieveError => {
+  const which = type === topic ? '' : ` for events of type '${type}'`
+  return new ReprieveError(
+    'unheard',
+    `nobody is subscribed to topic '${topic}'${which}, so nothing was published`,
+    { fix: 'start the service that handles it once, so that its subscription exists, or correct the name' },
+  )
 }
 
 const MOST_TOPICS = 10_000

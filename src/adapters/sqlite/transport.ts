@@ -5,7 +5,7 @@ import { countBehind, isInLine, releaseKey } from './dead-keys.ts'
 import { inletOf, type Terms } from './inlet.ts'
 import { insertParcel, type Written, writtenOf } from './parcels.ts'
 import type { Room } from './room.ts'
-import type { Door } from './subscriptions.ts'
+import { type Door, hearing } from './subscriptions.ts'
 
 /** The office takes letters in peace: it keeps them in one commit and then acknowledges. */
 const COLLECTING: Terms = { lease: 30_000, window: 1000 }
@@ -44,7 +44,7 @@ export const transportOf = (room: Room, leave: () => Promise<void>): Transport =
     const reached = await writer.write(() => {
       const doors = subscriptions.to(topic)
       for (const { type } of written) {
-        if (!doors.some((door) => door.wants(type))) throw unheard(topic, type)
+        hearing(subscriptions, topic, type)
       }
       const now = clock.now()
       for (const each of written) {
@@ -132,15 +132,6 @@ export const transportOf = (room: Room, leave: () => Promise<void>): Transport =
       return closing
     },
   }
-}
-
-const unheard = (topic: string, type: string): ReprieveError => {
-  const which = type === topic ? '' : ` for events of type '${type}'`
-  return new ReprieveError(
-    'unheard',
-    `nobody is subscribed to topic '${topic}'${which}, so nothing was published`,
-    { fix: 'start the service that handles it once, so that its subscription exists, or correct the name' },
-  )
 }
 
 const unknown = ({ service, topic }: { service: string; topic: string }): ReprieveError =>

@@ -1,0 +1,45 @@
+import type { Tools } from '../contracts/tools.ts'
+import { classify } from '../core/classify.ts'
+import type { Failure } from '../core/failure.ts'
+import type { Outcome } from '../core/verdict.ts'
+import { notAwaited, type Transacting } from './transact.ts'
+
+/**
+ * What an attempt did whose handler used a transaction. Committed, it is done, whatever the handler made of it: to try it
+ * again would find the mark and change nothing.
+ */
+export const afterTx = (
+  tx: Transacting,
+  outcome: Outcome,
+  pattern: string,
+  { clock, journal }: Tools,
+): Outcome => {
+  switch (tx.is) {
+    case 'before':
+      return DONE
+    case 'conflict':
+      return { is: 'refused', reason: 'conflict', failure: CONFLICT }
+    case 'committed': {
+      if (outcome.is === 'done') return outcome
+      const what = 'failure' in outcome ? outcome.failure.message : outcome.because
+      const error = new Error(`${what}; its transaction was committed before that, so the event is done`)
+      journal({ at: clock.now(), is: 'trouble', where: `handler ${pattern} after its transaction`, error })
+      return DONE
+    }
+    case 'running':
+      tx.abandoned = true
+      return outcome.is === 'done' ? { is: 'failed', failure: classify(notAwaited()) } : outcome
+    case 'undone':
+      return outcome
+  }
+}
+
+const DONE: Outcome = { is: 'done' }
+
+export const CONFLICT: Failure = {
+  category: 'permanent',
+  kind: 'business',
+  name: 'Conflict',
+  message: 'an event with this id and another payload was seen before',
+  because: 'the same id must mean the same event',
+}
