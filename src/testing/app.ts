@@ -10,6 +10,7 @@ import { createFaults, type Faults, faultyLedger, faultyTransport } from './faul
 import { watchPending } from './pending.ts'
 import { story } from './story.ts'
 import { testTools } from './tools.ts'
+import { watchTx } from './tx.ts'
 import { withoutClaims } from './without-claims.ts'
 
 export interface TestAppOptions {
@@ -70,7 +71,8 @@ export const testApp = async (options: TestAppOptions = {}): Promise<TestApp> =>
     letters: own.letters!,
     ledger: faultyLedger(own.ledger, faults),
   }
-  const app = createApp({ book, transport, store, tools, tx: options.tx })
+  const watched = options.tx && watchTx(options.tx)
+  const app = createApp({ book, transport, store, tools, tx: watched?.tx })
   const office = await createOffice({ transport: pending.transport, store, tools })
   scheduleRecovery(app.every, office, book, options.recovery)
 
@@ -83,7 +85,7 @@ export const testApp = async (options: TestAppOptions = {}): Promise<TestApp> =>
     return starting
   }
 
-  const settled = async ({ most = A_DAY } = {}): Promise<void> => {
+  const settled = async ({ most = A_DAY }: { readonly most?: Millis } = {}): Promise<void> => {
     await start()
     await clock.runUntil(pending.idle(), { most }).catch((error: Error) => {
       const left = [...new Set(pending.events())].join(', ')
@@ -92,6 +94,12 @@ export const testApp = async (options: TestAppOptions = {}): Promise<TestApp> =>
     })
     // whoever settled last also tells the journal
     await clock.advance(0)
+    // what a transaction published is on its way as well
+    if (!watched?.waiting()) return
+    if (most <= 1000)
+      throw new Error(`${watched.waiting()} events wait in the outbox of '${watched.tx.name}'`)
+    await clock.advance(1000)
+    return settled({ most: most - 1000 })
   }
 
   let closing: Promise<void> | undefined

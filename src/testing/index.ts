@@ -8,3 +8,4 @@ export { createFaults, type Fault, type Faults, faultyLedger, faultyTransport, t
 export { type Faulty, failing, flaky, hanging, slow } from './operations.ts'
 export { type TestTools, testTools } from './tools.ts'
 export * from './trials/index.ts'
+export { memoryTx } from './tx.ts'

@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest'
+import { describeWith, kafkaUrl, serviceUrl } from '../services/urls.ts'
+import { type TxCrashOptions, txCrash } from '../tx/crash.ts'
+
+const EVENTS = 150
+
+/** Each event has one effect and one outgoing event that arrived, by count in the user's tables. */
+const once = (options: Omit<TxCrashOptions, 'events' | 'patience'>) => async () => {
+  const { deaths, ...counts } = await txCrash({ ...options, events: EVENTS, patience: 60_000 })
+  expect(counts).toEqual({ effects: [EVENTS, EVENTS], received: [EVENTS, EVENTS], left: 0 })
+  expect(deaths).toEqual(options.boundaries.map(() => 'SIGKILL'))
+}
+
+describe('transactions of workers killed with SIGKILL', () => {
+  it(
+    'happen once on SQLite, before the commit and after it',
+    once({
+      transport: 'sqlite',
+      boundaries: [
+        'before commit',
+        'after commit',
+        'after ack',
+        'before commit',
+        'after commit',
+        'after ack',
+      ],
+    }),
+    180_000,
+  )
+})
+
+const BOUNDARIES = ['before commit', 'after commit', 'after ack', 'after publish'] as const
+
+describeWith('postgres', 'transactions in PostgreSQL of workers killed with SIGKILL', (postgres) => {
+  it(
+    'happen once, at every durable boundary, the relay included',
+    once({
+      transport: 'sqlite',
+      postgres,
+      boundaries: [...BOUNDARIES, ...BOUNDARIES],
+    }),
+    180_000,
+  )
+
+  it.skipIf(!serviceUrl('amqp'))(
+    'happen once beside RabbitMQ',
+    once({
+      transport: serviceUrl('amqp')!,
+      postgres,
+      boundaries: BOUNDARIES,
+    }),
+    180_000,
+  )
+
+  it.skipIf(!serviceUrl('kafka'))(
+    'happen once beside Kafka',
+    once({
+      transport: kafkaUrl(serviceUrl('kafka') ?? ''),
+      postgres,
+      boundaries: BOUNDARIES,
+    }),
+    180_000,
+  )
+})
+
+describeWith('amqp', 'transactions in the store file beside a real RabbitMQ', (transport) => {
+  it(
+    'happen once, with workers killed with SIGKILL',
+    once({
+      transport,
+      boundaries: ['before commit', 'after commit', 'after ack'],
+    }),
+    180_000,
+  )
+})
