@@ -34,6 +34,17 @@ export const afterTx = (
   }
 }
 
+/** Rules that promise what a handler does not do should not go unnoticed; once is enough. */
+export const createReminder = ({ clock, journal }: Tools) => {
+  const reminded = new Set<string>()
+  return (service: string, pattern: string): void => {
+    if (reminded.has(pattern)) return
+    reminded.add(pattern)
+    const text = `the rules of ${service} say idempotency: { pattern: transaction }, and its handler for ${pattern} ended without ctx.tx: nothing keeps its effect from happening twice`
+    journal({ at: clock.now(), is: 'notice', text })
+  }
+}
+
 const DONE: Outcome = { is: 'done' }
 
 export const CONFLICT: Failure = {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { Permanent } from '../core/errors.ts'
 import { memoryTx, type TestAppOptions, testApp } from '../testing/index.ts'
 
 const YAML = `version: 1
@@ -132,6 +133,38 @@ describe('ctx.tx', () => {
     await app.publish('a')
     await app.settled()
     expect(refused).toMatchObject({ code: 'bad_usage' })
+    await app.close()
+  })
+
+  it('that a handler forgets is told, once', async () => {
+    const notices: string[] = []
+    const { app } = await open()
+    app.service('s').on('a', () => {})
+    await app.publish('a')
+    await app.publish('a')
+    await app.settled()
+    for (const fact of app.facts) if (fact.is === 'notice') notices.push(fact.text)
+    expect(notices).toEqual([expect.stringContaining('its handler for a ended without ctx.tx')])
+    await app.close()
+  })
+
+  it('protects a replay: what was committed in the meantime is acknowledged, and the office hears so', async () => {
+    const { app, table } = await open()
+    let broken = true
+    app.service('s').on('a', (event, ctx) => {
+      if (broken) throw new Permanent('a defect')
+      return ctx.tx((client: Rows) => void client.rows.push(event.id))
+    })
+    await app.publish('a', {}, { id: 'one' })
+    await app.settled()
+    broken = false
+    await app.publish('a', {}, { id: 'one' })
+    await app.settled()
+    const [kept] = await app.office.list({}, 1)
+    await app.office.replay({ ids: [kept!.letter.id] })
+    await app.settled()
+    expect(table.rows).toEqual(['one'])
+    expect((await app.office.list({}, 1))[0]?.state).toBe('resolved')
     await app.close()
   })
 

@@ -9,7 +9,7 @@ import { extendTrail, type Trail } from '../core/trail.ts'
 import { decide, type Limits, type Outcome, type Verdict } from '../core/verdict.ts'
 import type { Rules } from '../rules/index.ts'
 import { about } from './about.ts'
-import { afterTx, CONFLICT } from './after-tx.ts'
+import { afterTx, CONFLICT, createReminder } from './after-tx.ts'
 import { attempt, type Registered } from './attempt.ts'
 import { asSingle } from './batch-context.ts'
 import type { Batches } from './batches.ts'
@@ -60,6 +60,7 @@ export interface WalkOptions extends Pick<Surroundings, 'publish' | 'make' | 'tr
 export const createWalk = (options: WalkOptions) => {
   const { plan, handlers, deadlines, guards, abandon } = options
   const { clock, dice, journal } = options.tools
+  const remind = createReminder(options.tools)
   const suspects = createSuspects(clock.now)
   const surroundings = { ...options, journal, now: clock.now }
 
@@ -154,6 +155,8 @@ export const createWalk = (options: WalkOptions) => {
     const after = (first: Outcome): void => {
       slot.handled()
       const outcome = hand.tx ? afterTx(hand.tx, first, registered.pattern, options.tools) : first
+      if (!hand.tx && rules.idempotency.pattern === 'transaction' && outcome.is === 'done')
+        remind(rules.service, registered.pattern)
       const cutShort = outcome.is === 'failed' && abandon.aborted
       tellGuard(admitted, outcome, cutShort)
       if (cutShort) handBack()

@@ -68,7 +68,7 @@ describeWith('amqp', 'transactions in the store file beside a real RabbitMQ', (t
     'happen once, with workers killed with SIGKILL',
     once({
       transport,
-      boundaries: ['before commit', 'after commit', 'after ack'],
+      boundaries: BOUNDARIES,
     }),
     180_000,
   )

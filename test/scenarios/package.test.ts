@@ -62,6 +62,11 @@ describe('the published package', () => {
     expect(Number(out)).toBeGreaterThanOrEqual(40)
   })
 
+  it('brings transactions for PostgreSQL, without its client', () => {
+    const script = "import { postgresTx } from 'reprieve/postgres'; console.log(postgresTx({}).name)"
+    expect(node('--input-type=module', '-e', script)).toBe('postgres\n')
+  })
+
   it('brings its command line', () => {
     const cli = join(installed, 'dist/cli/main.js')
     const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }

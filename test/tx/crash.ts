@@ -31,6 +31,16 @@ export interface TxCrashResult {
   readonly deaths: readonly (NodeJS.Signals | null)[]
 }
 
+const leftIn = (file: string): number => {
+  const database = new DatabaseSync(file, { readOnly: true })
+  try {
+    const there = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'reprieve_outbox'").get()
+    return there ? Number(database.prepare('SELECT count(*) AS n FROM reprieve_outbox').get()!.n) : 0
+  } finally {
+    database.close()
+  }
+}
+
 const WORKER = fileURLToPath(new URL('worker.ts', import.meta.url))
 
 /** Counts from outside, by plain clients: what is in the user's tables in the end. */
@@ -108,7 +118,9 @@ export const txCrash = async (options: TxCrashOptions): Promise<TxCrashResult> =
     while (!(await through()) && Date.now() < end) await systemClock.sleep(100)
     // whatever would come twice has had its time: every lease is over
     await systemClock.sleep(3000)
-    const left = pool ? Number((await pool.query(`SELECT count(*) FROM ${schema}.outbox`)).rows[0].count) : 0
+    const left = pool
+      ? Number((await pool.query(`SELECT count(*) FROM ${schema}.outbox`)).rows[0].count)
+      : leftIn(file)
     return { effects: await count('effects'), received: await count('received'), left, deaths }
   } finally {
     for (const child of children) {

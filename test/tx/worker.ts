@@ -89,6 +89,8 @@ defaults: { policy: hurried, concurrency: 5, window: 10, lease: 2s, timeout: 10s
   ),
   journal: (fact) => {
     if (fact.is === 'done') boundary('after ack')
+    // the store's own relay tells of it before the row is gone
+    if (fact.is === 'published' && !pool) boundary('after publish')
     if (fact.is === 'trouble' && process.env.TX_LOUD) console.error(fact.where, fact.error.message)
   },
 })
