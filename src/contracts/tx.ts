@@ -77,7 +77,8 @@ export interface Effect {
 }
 
 export interface Outgoing {
-  readonly topic: string
+  /** Of this very database; absent: it is for the outbox. */
+  readonly topic?: string
   readonly event: Event
 }
 

@@ -85,7 +85,8 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
       transport: transport.name,
       later,
       inlet,
-      settles: claims && from === transport && options.txStore?.companion === from,
+      settles: claims && options.txStore?.companion === from,
+      direct: from === transport,
       own: !claims || options.txStore?.companion === from,
       ledger,
       keyOf: ({ parcel, redelivered }) => {

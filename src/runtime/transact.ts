@@ -25,6 +25,8 @@ export interface TxDoor {
   readonly inlet: Inlet
   /** The inlet's own database is the one that the effect is in. */
   readonly settles: boolean
+  /** It is an inlet of the app's transport, not of the companion. */
+  readonly direct: boolean
   /** Claims of its deliveries are in the ledger of the app's store. */
   readonly own: boolean
 }
@@ -76,7 +78,7 @@ export const createTransact = ({ tx, topic, tools, ring }: TransactOptions): Tra
       state.is = code === 'already_done' ? 'before' : code === 'conflict' ? 'conflict' : 'undone'
       throw error
     } finally {
-      if (state.is === 'committed' && state.events.length > 0 && !state.acked) ring()
+      if (state.is === 'committed' && state.events.length > 0) ring()
     }
   }
 
@@ -111,6 +113,7 @@ export const createTransact = ({ tx, topic, tools, ring }: TransactOptions): Tra
     check: () => void,
   ): Promise<T> {
     let value: T | undefined
+    const isHere = at.door.settles && at.door.direct
     const run = (database: Sql): readonly Outgoing[] => {
       check()
       state.events.splice(0) // an earlier run was undone
@@ -119,7 +122,7 @@ export const createTransact = ({ tx, topic, tools, ring }: TransactOptions): Tra
         value.catch(() => {})
         throw mustBeSync()
       }
-      return state.events.map((event) => ({ topic: topic(event.type), event }))
+      return state.events.map((event) => (isHere ? { topic: topic(event.type), event } : { event }))
     }
     const { delivery, rules } = at
     const { inlet, settles, own } = at.door!

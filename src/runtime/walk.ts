@@ -35,6 +35,8 @@ export interface Door {
   readonly inlet: Inlet
   /** Transactions can be part of its settlements: they are in the same database. */
   readonly settles: boolean
+  /** It is an inlet of the app's transport, not of the companion. */
+  readonly direct: boolean
   /** Claims of its deliveries are in the ledger of the app's store. */
   readonly own: boolean
 }

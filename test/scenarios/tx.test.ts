@@ -10,6 +10,7 @@ import {
   type Context,
   type Fact,
   type Reprieve,
+  type RuleBook,
   reprieve,
   type Sql,
   type Tx,
@@ -120,7 +121,7 @@ const promises = (make: () => Promise<World> | World) => {
   let name: string
   const apps: Reprieve[] = []
   const facts: Fact[] = []
-  const open = async (over: { readonly tx?: Tx } = {}): Promise<Reprieve> => {
+  const open = async (over: { readonly rules?: RuleBook } = {}): Promise<Reprieve> => {
     const app = await reprieve({
       rules: RULES,
       transport: world.transport,
@@ -229,6 +230,39 @@ const promises = (make: () => Promise<World> | World) => {
     expect(kept?.letter.reason).toBe('conflict')
     expect(await mine('-')).toHaveLength(1)
   })
+
+  within(
+    'an event that the companion keeps is settled with its effect, and what it publishes goes to the transport',
+    async () => {
+      const app = await open({
+        rules: readRules(
+          `version: 1
+policies: { quick: { backoff: fixed, delay: 50ms, jitter: none, retries: 3 } }
+defaults: { policy: quick, order: key, idempotency: { pattern: transaction } }`,
+          'test.yaml',
+        ),
+      })
+      const heard: unknown[] = []
+      app
+        .service(name)
+        .on(`${name}.a`, (event, ctx) => {
+          if (ctx.attempt < 3) throw new Error('not yet')
+          return world.effect(
+            ctx,
+            event.id,
+            () => void ctx.publish(`${name}.b`, event.id, { orderKey: 'k' }),
+          ) as never
+        })
+        .on(`${name}.b`, (event) => void heard.push(event.data))
+      await app.start()
+      const ids = [1, 2, 3].map((n) => `${name}-${n}`)
+      for (const id of ids) await app.publish(`${name}.a`, {}, { id, orderKey: 'k' })
+      await until('all', () => heard.length >= 3)
+      expect(await mine('-')).toEqual(ids)
+      expect(heard).toEqual(ids)
+      expect(facts.filter(({ is }) => is === 'lost')).toEqual([])
+    },
+  )
 
   within('a publish that is given no connection is refused', async () => {
     const app = await open()

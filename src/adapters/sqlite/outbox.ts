@@ -58,7 +58,7 @@ export const txOf = (room: Room): StoreTx => {
           if (held) {
             if (!endClaim(file, held, 'done', now)) return 'lost'
           } else checkMarked(markDone(file, key, now))
-          keep(
+          keepEvents(
             file,
             run(effect).map(({ event }) => event),
           )
@@ -85,7 +85,8 @@ interface Theirs {
   prepare(text: string): { run(...values: ReturnType<typeof columns>): unknown }
 }
 
-const keep = (file: File, events: readonly Event[]): void => {
+/** Within a commit. */
+export const keepEvents = (file: File, events: readonly Event[]): void => {
   if (events.length === 0) return
   if (!file.sql(THERE).get()) file.exec(TABLE)
   for (const event of events) file.sql(INSERT).run(...columns(event))

@@ -8,6 +8,7 @@ import { checkMarked, underSavepoint } from './effect.ts'
 import type { File } from './file.ts'
 import { endClaim, markDone } from './ledger.ts'
 import { letNextGo } from './order.ts'
+import { keepEvents } from './outbox.ts'
 import { insertParcel, instant, type Written, writtenOf, writtenTrail } from './parcels.ts'
 import { type Door, hearing, type Subscriptions } from './subscriptions.ts'
 import { dropExpired, type Handle, handleOf } from './taking.ts'
@@ -74,6 +75,10 @@ export const settleOne = (room: Room, ready: Ready): Settled => {
 }
 
 const publishOne = ({ file, subscriptions, now, stirred }: Room, { topic, event }: Outgoing): void => {
+  if (topic === undefined) {
+    keepEvents(file, [event])
+    return
+  }
   const written = writtenOf(event)
   for (const door of hearing(subscriptions, topic, event.type)) {
     insertParcel(file, door, written, now)
