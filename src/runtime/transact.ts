@@ -119,7 +119,7 @@ export const createTransact = ({ tx, topic, tools, ring }: TransactOptions): Tra
       state.events.splice(0) // an earlier run was undone
       value = fn(database)
       if (isPromise(value)) {
-        value.catch(() => {})
+        value.catch(() => {}) // the refusal below is what is told
         throw mustBeSync()
       }
       return state.events.map((event) => (isHere ? { topic: topic(event.type), event } : { event }))

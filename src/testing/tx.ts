@@ -28,7 +28,7 @@ export const memoryTx = <Client>(client: Client): Tx<Client> => {
         outbox.push(...events)
         return value
       })
-      last = run.catch(() => {})
+      last = run.catch(() => {}) // told to whoever ran it
       return run
     },
     finish: async (_, mark) => {

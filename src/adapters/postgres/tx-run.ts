@@ -54,7 +54,7 @@ const untilAborted = async <T>(signal: AbortSignal | undefined, work: () => Prom
   signal.addEventListener('abort', abort, { once: true })
   try {
     const working = work()
-    working.catch(() => {})
+    working.catch(() => {}) // told by the race, or left behind with its connection
     return await Promise.race([working, aborted.promise])
   } finally {
     signal.removeEventListener('abort', abort)
