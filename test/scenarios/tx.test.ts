@@ -19,6 +19,7 @@ import {
 import { postgresTx } from '../../src/postgres.ts'
 import { readRules } from '../../src/rules/index.ts'
 import { describeWith, serviceUrl } from '../services/urls.ts'
+import { sweep } from '../tx/sweep.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'reprieve-tx-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -144,6 +145,10 @@ const promises = (make: () => Promise<World> | World) => {
         await body()
       } finally {
         for (const app of apps.splice(0)) await app.close()
+        await sweep(world.transport, [
+          [name, `${name}.a`],
+          [name, `${name}.b`],
+        ])
       }
     })
   afterAll(() => world.close())

@@ -10,6 +10,7 @@ import pg from 'pg'
 import { systemClock } from '../../src/adapters/system/clock.ts'
 import { reprieve } from '../../src/index.ts'
 import { readRules } from '../../src/rules/index.ts'
+import { sweep } from './sweep.ts'
 import type { Boundary, WorkerOptions } from './worker.ts'
 
 export interface TxCrashOptions {
@@ -129,6 +130,10 @@ export const txCrash = async (options: TxCrashOptions): Promise<TxCrashResult> =
       child.kill('SIGKILL')
       await gone
     }
+    await sweep(transport, [
+      [`${name}-orders`, `${name}.order`],
+      [`${name}-sink`, `${name}.paid`],
+    ])
     await pool?.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`)
     await pool?.end()
     rmSync(folder, { recursive: true, force: true })
