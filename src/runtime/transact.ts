@@ -113,7 +113,8 @@ export const createTransact = ({ tx, topic, tools, ring }: TransactOptions): Tra
     check: () => void,
   ): Promise<T> {
     let value: T | undefined
-    const isHere = at.door.settles && at.door.direct
+    const { inlet, settles, own, direct } = at.door!
+    const isHere = settles && direct
     const run = (database: Sql): readonly Outgoing[] => {
       check()
       state.events.splice(0) // an earlier run was undone
@@ -125,7 +126,6 @@ export const createTransact = ({ tx, topic, tools, ring }: TransactOptions): Tra
       return state.events.map((event) => (isHere ? { topic: topic(event.type), event } : { event }))
     }
     const { delivery, rules } = at
-    const { inlet, settles, own } = at.door!
     const held = own ? heldHere(delivery.claim) : undefined
     const effect: Effect = { key: keyOf(rules, delivery.parcel), run, ...(held && { held }) }
     const settled = settles ? await settleWith(inlet, delivery, effect) : await store.commit(effect)
