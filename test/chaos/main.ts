@@ -1,8 +1,13 @@
 import { parseArgs } from 'node:util'
 import { kafkaUrl, serviceUrl } from '../services/urls.ts'
 import { crashTest } from './crash.ts'
+import { PATTERNS } from './patterns/effects.ts'
+import { killOne, patternRun } from './patterns/run.ts'
 
-/** `npm run chaos -- sqlite|rabbitmq|kafka [--events N] [--kills N] [--minutes N]`: the crash test, as long as you like. */
+/**
+ * `npm run chaos -- sqlite|rabbitmq|kafka [--events N] [--kills N] [--minutes N]`: the crash test, as long as you like.
+ * `npm run chaos -- patterns …`: what each idempotency pattern promises, with three workers on SQLite.
+ */
 const { positionals, values } = parseArgs({
   allowPositionals: true,
   options: {
@@ -21,11 +26,32 @@ const urlOf = (name: string): string | undefined => {
 
 const names = positionals.length > 0 ? positionals : ['sqlite']
 let lost = 0
+
+const runPatterns = async (): Promise<void> => {
+  for (const pattern of PATTERNS) {
+    const result = await patternRun({
+      pattern,
+      transport: 'sqlite',
+      events: Number(values.events),
+      workers: 3,
+      waves: Number(values.kills),
+      blow: killOne,
+      patience: Number(values.minutes) * 60_000,
+    })
+    console.log(`${pattern}: ${JSON.stringify(result)}`)
+    lost += result.missing + result.wrong.length
+  }
+}
+
 for (const name of names) {
+  if (name === 'patterns') {
+    await runPatterns()
+    continue
+  }
   const transport = urlOf(name)
   if (!transport) {
     console.error(
-      `no server for '${name}': use sqlite, rabbitmq or kafka, and start servers with \`npm run services -- up\``,
+      `no server for '${name}': use sqlite, rabbitmq, kafka or patterns, and start servers with \`npm run services -- up\``,
     )
     process.exit(2)
   }

@@ -1,0 +1,69 @@
+import { DatabaseSync } from 'node:sqlite'
+
+export type Pattern = 'dedup' | 'upsert' | 'state' | 'transaction'
+export const PATTERNS: readonly Pattern[] = ['dedup', 'upsert', 'state', 'transaction']
+
+/** How many natural keys the events of a run share. */
+export const KEYS = 500
+
+/** How long what a worker has is its own, in milliseconds. */
+export const LEASE = 2000
+
+export interface Payload {
+  readonly n: number
+}
+
+/**
+ * The database of the user of Reprieve: whatever a handler does to the world is here, and is counted by whoever looks from
+ * outside. `calls` has a row for each time an effect was made, in the same commit as the effect.
+ */
+const SCHEMA = `
+CREATE TABLE IF NOT EXISTS calls (event TEXT NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS applied (key TEXT PRIMARY KEY) STRICT;
+CREATE TABLE IF NOT EXISTS profile (key TEXT PRIMARY KEY, version INTEGER NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS orders (n INTEGER PRIMARY KEY, state TEXT NOT NULL, paid INTEGER NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS effect (event TEXT NOT NULL) STRICT;
+`
+
+export const openEffects = (path: string): DatabaseSync => {
+  const database = new DatabaseSync(path, { timeout: 20_000 })
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL')
+  database.exec(SCHEMA)
+  return database
+}
+
+/** A downstream that knows idempotency keys, a row by its natural key, a change of state: made in one commit with its count. */
+export const makeEffect = (
+  database: DatabaseSync,
+  pattern: Exclude<Pattern, 'transaction'>,
+  event: string,
+  key: string,
+  { n }: Payload,
+): void => {
+  database.exec('BEGIN IMMEDIATE')
+  try {
+    database.prepare('INSERT INTO calls VALUES (?)').run(event)
+    if (pattern === 'dedup') database.prepare('INSERT OR IGNORE INTO applied VALUES (?)').run(key)
+    else if (pattern === 'upsert') database.prepare(UPSERT).run(`key-${n % KEYS}`, n)
+    else database.prepare(PAY).run(n)
+    database.exec('COMMIT')
+  } catch (error) {
+    database.exec('ROLLBACK')
+    throw error
+  }
+}
+
+/** An older event never overwrites a newer one. */
+const UPSERT = `
+INSERT INTO profile VALUES (?, ?)
+ON CONFLICT (key) DO UPDATE SET version = excluded.version WHERE excluded.version > version`
+
+/** Only a new order can be paid. */
+const PAY = `UPDATE orders SET state = 'paid', paid = paid + 1 WHERE n = ? AND state = 'new'`
+
+export const manyOrders = (database: DatabaseSync, count: number): void => {
+  const insert = database.prepare(`INSERT INTO orders VALUES (?, 'new', 0)`)
+  database.exec('BEGIN')
+  for (let n = 0; n < count; n++) insert.run(n)
+  database.exec('COMMIT')
+}
