@@ -159,7 +159,7 @@ export const createApp = (options: AppOptions): App => {
           new Set(named.keys()),
           companion,
         )
-        checkTx(name, plan, tx !== undefined)
+        checkTx(name, plan, handlers, tx !== undefined)
         return { name, handlers, plan }
       })
       sharing.runs([...services.keys()])
