@@ -1,0 +1,310 @@
+import type { Fact } from '../../contracts/journal.ts'
+import type { Delivery } from '../../contracts/transport.ts'
+import type { Claim, Ending, Held, LedgerKey } from '../../core/ledger.ts'
+import type { Letter } from '../../core/letter.ts'
+import type { Parcel } from '../../core/parcel.ts'
+import type { Instant } from '../../core/time.ts'
+import {
+  type Expectation,
+  type Fate,
+  isOver,
+  nameOf,
+  newFate,
+  type Out,
+  type Run,
+  tellParcel,
+} from './fate.ts'
+import type { Concern, Life } from './life.ts'
+
+/** A promise that was broken: which, and how. */
+export interface Violation {
+  readonly law: 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8' | 'journal' | 'contract'
+  readonly what: string
+  readonly at: Instant
+}
+
+/**
+ * The model: what the world was asked to do and did, below all faults, and what handlers did. It knows nothing of how
+ * the runtime works, only what it promised; a broken promise is noted at the step that broke it.
+ */
+export interface Account {
+  readonly fates: ReadonlyMap<string, Fate>
+  readonly violations: Violation[]
+  expect(expected: Expectation): void
+  broken(law: Violation['law'], what: string): void
+  excuse(concern: Concern): void
+  /** The broker hands it over once more. */
+  doubled(concern: Concern): void
+  /** Of all that this process has out. */
+  excuseAll(life: Life): void
+  /** The publisher was told that it is durable. */
+  accepted(id: string): void
+  /** The world took it in, for one service. */
+  placed(service: string, parcel: Parcel, how: string): void
+  handedOver(life: Life, service: string, delivery: Delivery): void
+  /** Gone from where it lay. */
+  removed(life: Life, service: string, delivery: Delivery): void
+  buried(life: Life, letter: Letter): void
+  later(life: Life, service: string, delivery: Delivery, parcel: Parcel): void
+  givenBack(life: Life, service: string, delivery: Delivery): void
+  lost(life: Life, service: string, delivery: Delivery): void
+  claimed(who: Life, key: LedgerKey, claim: Claim): void
+  finished(who: Life, held: Held, as: Ending, changed: boolean): void
+  began(life: Life, service: string, parcel: Pick<Parcel, 'trail'> & { readonly id: string }): Run
+  /** `late`: its time was over when it came to its end. */
+  ended(run: Run, how: 'done' | 'answered' | 'failed', late: boolean): void
+  effect(run: Run, idempotencyKey: string): void
+  told(life: Life, fact: Fact): void
+}
+
+export const createAccount = (now: () => Instant, trace: (who: string, what: string) => void): Account => {
+  const fates = new Map<string, Fate>()
+  const violations: Violation[] = []
+  const outs = new Map<Delivery, Out>()
+  /** Who was handed this parcel last: only that one may settle it. */
+  const latest = new WeakMap<Parcel, Out>()
+  const lines = new Map<string, Fate[]>()
+  let moment = 0
+  let places = 0
+
+  const broken = (law: Violation['law'], what: string): void => {
+    trace('model', `${law} broken: ${what}`)
+    violations.push({ law, what, at: now() })
+  }
+  const fateOf = (service: string, id: string): Fate => {
+    const fate = fates.get(nameOf({ service, id }))
+    if (fate) return fate
+    const unknown = newFate({ service, id, type: '?', does: '?', limit: 1, timeout: 0, dedup: false })
+    fates.set(nameOf(unknown), unknown)
+    broken('contract', `${nameOf(unknown)} was never published`)
+    return unknown
+  }
+  const forget = (delivery: Delivery): Out | undefined => {
+    const out = outs.get(delivery)
+    if (!out) return undefined
+    outs.delete(delivery)
+    const { outs: own } = out.fate
+    own.splice(own.indexOf(out), 1)
+    return out
+  }
+  /** Only the last one who was handed a parcel changes anything; with `claims`, only under the last token. */
+  const mayAct = (out: Out | undefined, delivery: Delivery, what: string): void => {
+    if (out?.superseded) broken('I4', `${nameOf(out.fate)}: a holder that had lost it did ${what}`)
+    const { claim } = delivery
+    if (!out || claim?.is !== 'fresh' || claim.held.token === out.fate.token) return
+    broken('I4', `${nameOf(out.fate)}: ${what} under token ${claim.held.token}, ${out.fate.token} is current`)
+  }
+  const endClaim = (delivery: Delivery): void => {
+    if (delivery.claim?.is !== 'fresh') return
+    const { service, id } = delivery.claim.held.key
+    const fate = fates.get(nameOf({ service, id }))
+    if (fate?.token === delivery.claim.held.token) fate.claimedBy = undefined
+  }
+
+  const account: Account = {
+    fates,
+    violations,
+    broken,
+    expect: (expected) => void fates.set(nameOf(expected), newFate(expected)),
+    excuse: ({ service, id }) => {
+      const fate = fates.get(nameOf({ service, id }))
+      if (fate) fate.excuses++
+    },
+    doubled: ({ service, id }) => {
+      fateOf(service, id).copies++
+    },
+    excuseAll: (life) => {
+      for (const out of outs.values()) if (out.life === life) out.fate.excuses++
+      for (const fate of fates.values()) {
+        if (fate.claimedBy === life) fate.excuses++
+        for (const run of fate.runs) if (run.out.life === life) fate.excuses++
+      }
+    },
+    accepted: (id) => {
+      for (const fate of fates.values()) if (fate.id === id) fate.accepted ??= now()
+    },
+    placed: (service, parcel, how) => {
+      const fate = fateOf(service, parcel.event.id)
+      fate.homes++
+      fate.due = parcel.due
+      if (how !== 'again') fate.copies++
+      if (fate.place < 0) {
+        fate.place = places++
+        if (fate.orderKey !== undefined) {
+          const name = nameOf({ service, id: fate.orderKey })
+          lines.set(name, [...(lines.get(name) ?? []), fate])
+        }
+      }
+      trace('world', `${nameOf(fate)} ${how}: ${tellParcel(parcel, now())}`)
+    },
+    handedOver: (life, service, delivery) => {
+      const { parcel, redelivered, claim } = delivery
+      const fate = fateOf(service, parcel.event.id)
+      const before = latest.get(parcel)
+      if (before) before.superseded = true
+      if (before && !redelivered)
+        broken('contract', `${nameOf(fate)} came again and was not told redelivered`)
+      const due = fate.copies > 1 || fate.excuses > 0 ? parcel.due : Math.max(parcel.due, fate.due)
+      if (due > now()) broken('contract', `${nameOf(fate)} came ${due - now()} ms too early`)
+      // whoever stands still hears of it when its time may be over
+      if (life.pausedUntil > now()) fate.excuses++
+      const out: Out = { fate, life, delivery, moment: ++moment, superseded: false, run: undefined }
+      latest.set(parcel, out)
+      outs.set(delivery, out)
+      fate.outs.push(out)
+      trace(life.name, `${nameOf(fate)} received${redelivered ? ' again' : ''}: ${tellParcel(parcel, now())}`)
+      if (claim?.is === 'fresh') account.claimed(life, claim.held.key, claim)
+      else if (claim) trace(life.name, `${nameOf(fate)} is ${claim.is}`)
+    },
+    removed: (life, service, delivery) => {
+      const out = forget(delivery)
+      mayAct(out, delivery, 'an ack')
+      endClaim(delivery)
+      const fate = fateOf(service, delivery.parcel.event.id)
+      fate.homes--
+      trace(life.name, `${nameOf(fate)} acknowledged, ${fate.homes} left`)
+      if (out?.run?.completed) fate.recorded ??= ++moment
+      if (fate.completed) fate.doneAt ??= now()
+      if (fate.completed || fate.homes > 0 || fate.deaths.size > 0) return
+      broken('I2', `${nameOf(fate)} was acknowledged: not done, not dead, and nowhere else`)
+    },
+    buried: (life, { service, event, trail, id }) => {
+      const fate = fateOf(service, event.id)
+      trace(life.name, `${nameOf(fate)} buried, life ${trail.generation}, ${trail.spent} spent`)
+      if (!fate.deaths.has(trail.generation)) {
+        fate.deaths.set(trail.generation, { moment: ++moment, letter: id })
+      }
+    },
+    later: (life, service, delivery, parcel) => {
+      const out = forget(delivery)
+      mayAct(out, delivery, 'a later')
+      endClaim(delivery)
+      fateOf(service, parcel.event.id).due = parcel.due
+      trace(life.name, `${nameOf({ service, id: parcel.event.id })} later: ${tellParcel(parcel, now())}`)
+    },
+    givenBack: (life, service, delivery) => {
+      forget(delivery)
+      endClaim(delivery)
+      trace(life.name, `${nameOf({ service, id: delivery.parcel.event.id })} given back`)
+    },
+    lost: (life, service, delivery) => {
+      forget(delivery)
+      const fate = fateOf(service, delivery.parcel.event.id)
+      fate.excuses++
+      trace(life.name, `${nameOf(fate)} lost`)
+    },
+    claimed: (life, key, claim) => {
+      const fate = fateOf(key.service, key.id)
+      if (claim.is !== 'fresh')
+        return trace(life.name, `${nameOf(fate)} claim for attempt ${key.attempt}: ${claim.is}`)
+      const { token } = claim.held
+      trace(
+        life.name,
+        `${nameOf(fate)} claimed for attempt ${key.attempt}, token ${token}, crashes ${claim.crashes}`,
+      )
+      if (token <= fate.token) broken('I4', `${nameOf(fate)}: token ${token} after ${fate.token}`)
+      fate.token = Math.max(token, fate.token)
+      fate.claimedBy = life
+    },
+    finished: (life, { key, token }, as, changed) => {
+      const fate = fateOf(key.service, key.id)
+      trace(
+        life.name,
+        `${nameOf(fate)} claim ${token} ends as ${as}${changed ? '' : ', which changes nothing'}`,
+      )
+      if (!changed) return
+      if (as === 'done' && fate.completed) fate.recorded ??= ++moment
+      if (token === fate.token) fate.claimedBy = undefined
+      else broken('I4', `${nameOf(fate)}: token ${token} ended the claim of ${fate.token}`)
+    },
+    began: (life, service, { id, trail }) => {
+      const fate = fateOf(service, id)
+      const attempt = trail.spent + 1
+      const out = fate.outs.find(
+        (each) => each.life === life && !each.run && each.delivery.parcel.trail.spent === trail.spent,
+      )
+      trace(life.name, `${nameOf(fate)} attempt ${attempt}: ${fate.does}`)
+      if (!out && fate.excuses === 0) broken('contract', `${nameOf(fate)} ran and was not delivered`)
+      if (attempt > fate.limit) broken('I5', `${nameOf(fate)}: attempt ${attempt} of ${fate.limit}`)
+      if (out) checkOnce(fate, out, trail.generation)
+      checkOrder(fate)
+      const run: Run = { fate, out: out ?? orphan(fate, life), began: now(), attempt, completed: false }
+      if (out) out.run = run
+      fate.runs.add(run)
+      return run
+    },
+    ended: (run, how, late) => {
+      const { fate, attempt } = run
+      fate.runs.delete(run)
+      trace(run.out.life.name, `${nameOf(fate)} attempt ${attempt} ${how}${late ? ', too late' : ''}`)
+      if (how === 'done' && !late) {
+        run.completed = true
+        fate.completed = true
+      }
+      if (how !== 'failed') return
+      const { generation } = run.out.delivery.parcel.trail
+      const failures = (fate.failures.get(generation) ?? 0) + 1
+      fate.failures.set(generation, failures)
+      // without dedup every copy has attempts of its own, and each mishap may have made one more
+      const { limit, copies, excuses } = fate
+      const most = fate.dedup ? limit + excuses : limit * (copies + excuses)
+      if (failures <= most) return
+      broken('I5', `${nameOf(fate)} failed ${failures} times, and ${most} attempts were granted`)
+    },
+    effect: (run, key) => {
+      const { fate } = run
+      trace(run.out.life.name, `${nameOf(fate)} has its effect, key ${key}`)
+      fate.keys.add(key)
+      if (fate.keys.size > 1) broken('I3', `${nameOf(fate)}: effects under ${[...fate.keys].join(' and ')}`)
+    },
+    told: (life, fact) => {
+      if (fact.is === 'trouble') trace(life.name, `trouble, ${fact.where}: ${fact.error.message}`)
+      if (fact.is === 'breaker') trace(life.name, `breaker of ${fact.name}: ${fact.from} → ${fact.to}`)
+      if (fact.is !== 'done' && fact.is !== 'dead' && fact.is !== 'retry') return
+      const fate = fateOf(fact.service, fact.event)
+      if (fact.is === 'dead' && fate.deaths.size === 0) {
+        broken('journal', `${nameOf(fate)} was told dead, and there is no letter`)
+      }
+      if (fact.is === 'done' && fate.doneAt === undefined) {
+        broken('journal', `${nameOf(fate)} was told done, and was not acknowledged`)
+      }
+    },
+  }
+
+  /** Dedup: what was recorded is not run again; and nobody runs beside the holder while nothing went wrong. */
+  const checkOnce = (fate: Fate, out: Out, generation: number): void => {
+    if (out.superseded && fate.excuses === 0) broken('I4', `${nameOf(fate)} ran after its lease was over`)
+    if (!fate.dedup) return
+    if (fate.recorded !== undefined && out.moment > fate.recorded)
+      broken('I3', `${nameOf(fate)} ran after it was done`)
+    const death = fate.deaths.get(generation)
+    if (death && out.moment > death.moment && fate.excuses === 0) {
+      broken('I3', `${nameOf(fate)} ran after it was dead`)
+    }
+    const beside = [...fate.runs].some(({ began }) => now() < began + fate.timeout)
+    if (beside && fate.excuses === 0) broken('I3', `${nameOf(fate)} runs twice at once`)
+  }
+
+  const checkOrder = (fate: Fate): void => {
+    if (fate.orderKey === undefined) return
+    const line = lines.get(nameOf({ service: fate.service, id: fate.orderKey })) ?? []
+    for (const earlier of line) {
+      if (earlier === fate) return
+      if (!isOver(earlier)) broken('I6', `${nameOf(fate)} ran before ${nameOf(earlier)} was over`)
+    }
+  }
+
+  return account
+}
+
+const orphan = (fate: Fate, life: Life): Out => {
+  const parcel = { trail: { spent: 0, generation: 0, counts: {}, records: [] }, due: 0 } as unknown as Parcel
+  return {
+    fate,
+    life,
+    delivery: { parcel, redelivered: false },
+    moment: 0,
+    superseded: false,
+    run: undefined,
+  }
+}

@@ -1,0 +1,95 @@
+import type { Delivery } from '../../contracts/transport.ts'
+import type { Parcel } from '../../core/parcel.ts'
+import type { Instant, Millis } from '../../core/time.ts'
+import type { Life } from './life.ts'
+
+/** What the model knows of an event before anything happens to it. */
+export interface Expectation {
+  readonly service: string
+  readonly id: string
+  readonly type: string
+  readonly does: string
+  /** Attempts that the policy grants. */
+  readonly limit: number
+  readonly timeout: Millis
+  readonly dedup: boolean
+  readonly orderKey?: string
+}
+
+/** What has become of one event in one service so far. */
+export interface Fate extends Expectation {
+  /** Someone was told that it is durable, and when. */
+  accepted: Instant | undefined
+  /** In which order the world took it in. */
+  place: number
+  /** Parcels of it that lie somewhere or are out. */
+  homes: number
+  /** How often the world took it in, by a publisher or by a broker that doubled it. */
+  copies: number
+  /** A handler came to its end in time. */
+  completed: boolean
+  /** It was acknowledged after that. */
+  doneAt: Instant | undefined
+  /** The moment, in the model's own count, from which on its completion is known to the world. */
+  recorded: number | undefined
+  /** By generation: the moment at which its letter was durable, and the letter's id. */
+  readonly deaths: Map<number, { readonly moment: number; readonly letter: string }>
+  /** Things that went wrong with it by intent. While there are none nothing is excused. */
+  excuses: number
+  /** The earliest time for its next delivery, while there is one parcel of it. */
+  due: Instant
+  readonly failures: Map<number, number>
+  readonly keys: Set<string>
+  readonly outs: Out[]
+  readonly runs: Set<Run>
+  /** The latest token of its claims, and who holds it. */
+  token: number
+  claimedBy: Life | undefined
+}
+
+/** A delivery that is out. */
+export interface Out {
+  readonly fate: Fate
+  readonly life: Life
+  readonly delivery: Delivery
+  readonly moment: number
+  /** It was handed over again since, to whomever. */
+  superseded: boolean
+  run: Run | undefined
+}
+
+export interface Run {
+  readonly fate: Fate
+  readonly out: Out
+  readonly began: Instant
+  readonly attempt: number
+  completed: boolean
+}
+
+export const newFate = (expected: Expectation): Fate => ({
+  ...expected,
+  accepted: undefined,
+  place: -1,
+  homes: 0,
+  copies: 0,
+  completed: false,
+  doneAt: undefined,
+  recorded: undefined,
+  deaths: new Map(),
+  excuses: 0,
+  due: 0,
+  failures: new Map(),
+  keys: new Set(),
+  outs: [],
+  runs: new Set(),
+  token: 0,
+  claimedBy: undefined,
+})
+
+export const isOver = (fate: Fate): boolean => fate.doneAt !== undefined || fate.deaths.size > 0
+
+export const nameOf = ({ service, id }: { readonly service: string; readonly id: string }): string =>
+  `${service}/${id}`
+
+export const tellParcel = ({ trail, due }: Parcel, now: Instant): string =>
+  `life ${trail.generation}, ${trail.spent} spent${due > now ? `, due in ${due - now} ms` : ''}`

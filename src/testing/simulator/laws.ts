@@ -1,0 +1,39 @@
+import type { Millis } from '../../core/time.ts'
+import type { Account } from './account.ts'
+import { type Fate, isOver, nameOf } from './fate.ts'
+
+/** Whether every event that was taken in has come to its end. */
+export const isQuiet = ({ fates }: Account): boolean => {
+  for (const fate of fates.values())
+    if (fate.homes > 0 || (fate.accepted !== undefined && !isOver(fate))) return false
+  return true
+}
+
+/** What must be so when nothing is on its way any more. */
+export const checkEnd = (account: Account, letters: ReadonlySet<string>, calm: boolean): void => {
+  for (const fate of account.fates.values()) {
+    const name = nameOf(fate)
+    if (fate.homes !== 0) account.broken('I1', `${name}: ${fate.homes} parcels are still on their way`)
+    else if (fate.accepted !== undefined && !isOver(fate))
+      account.broken('I1', `${name} was taken in, and is neither done nor dead`)
+    for (const { letter } of fate.deaths.values())
+      if (!letters.has(letter)) account.broken('I1', `${name} was buried, and its letter is nowhere`)
+    if (fate.dedup && fate.excuses === 0) checkExcuseless(account, fate, calm)
+  }
+}
+
+/** Nothing went wrong with it: so it has one end only, its claim is free, and it was not kept waiting by others. */
+const checkExcuseless = (account: Account, fate: Fate, calm: boolean): void => {
+  const name = nameOf(fate)
+  if (fate.doneAt !== undefined && fate.deaths.size > 0)
+    account.broken('I1', `${name} is done and dead as well`)
+  if (fate.claimedBy) account.broken('I4', `${name}: its claim was never released`)
+  if (!calm || !QUICK.includes(fate.does) || fate.orderKey !== undefined) return
+  if (fate.doneAt === undefined || fate.accepted === undefined) return
+  const took = fate.doneAt - fate.accepted
+  if (took > LONGEST) account.broken('I7', `${name} goes well at once, and took ${took} ms behind others`)
+}
+
+const QUICK: readonly string[] = ['ok', 'at once']
+/** Far more than slow handlers before it need, and less than the longest wait of a retry. */
+const LONGEST: Millis = 6000

@@ -1,0 +1,104 @@
+import { boardOf } from '../../adapters/memory/board.ts'
+import { ledgerOf, openRows } from '../../adapters/memory/ledger.ts'
+import { lettersOf } from '../../adapters/memory/letters.ts'
+import { openTransport } from '../../adapters/memory/transport.ts'
+import { sendTo, type World, worldOf } from '../../adapters/memory/world.ts'
+import type { AppStore } from '../../contracts/store.ts'
+import type { Transport } from '../../contracts/transport.ts'
+import { type Letter, letterEvent, readLetter } from '../../core/letter.ts'
+import { loadedDice } from '../dice.ts'
+import type { Account } from './account.ts'
+import { asBroker } from './broker.ts'
+import type { Chance } from './chance.ts'
+import { gateBoard, gateLedger, gateTransport } from './gated.ts'
+import type { Life } from './life.ts'
+import type { Plant } from './plant.ts'
+import { heardBy, type Scenario } from './scenario.ts'
+import type { Scheduler } from './scheduler.ts'
+import { watchLedger, watchTransport } from './watch.ts'
+import type { Weather } from './weather.ts'
+
+/** What outlives every process: the broker and the database. */
+export interface Beyond {
+  /** A process connects: each call through its gate, with the model behind it. */
+  connect(life: Life): { readonly transport: Transport; readonly store: AppStore }
+  /** The broker takes back what this process holds; nothing where there are only leases. */
+  cut(life: Life): void
+  /** Ids of the letters that lie at destinations. */
+  letters(): ReadonlySet<string>
+}
+
+export interface BeyondOptions {
+  readonly scenario: Scenario
+  readonly scheduler: Scheduler
+  readonly account: Account
+  readonly chance: Chance
+  readonly weather: () => Weather | undefined
+  readonly plant: Plant
+}
+
+export const createBeyond = (options: BeyondOptions): Beyond => {
+  const { scenario, scheduler, account, plant } = options
+  const { now } = scheduler
+  const newWorld = (): World => ({ ...worldOf(''), rows: plant.rows?.(openRows()) ?? openRows() })
+  const own = newWorld()
+  const store = scenario.kind === 'own' ? own : newWorld()
+  const tools = { clock: scheduler.clockOf(), dice: loadedDice(1, now), journal: () => {} }
+  const cuts = new Map<Life, (() => void)[]>()
+
+  const opened = (world: World): Transport => {
+    const transport = openTransport(world, tools)
+    return plant.under?.(transport) ?? transport
+  }
+
+  const transportFor = (life: Life): Transport => {
+    const watched = watchTransport(opened(own), { account, life, now, heardBy })
+    if (scenario.kind === 'own') return watched
+    return asBroker(watched, {
+      life,
+      kind: scenario.kind,
+      later: scenario.later,
+      ackFirst: plant.ackFirst,
+      bury: (letter: Letter, to) => {
+        sendTo(own, to, letterEvent(letter), now())
+        account.buried(life, letter)
+      },
+      onCut: (giveBack) => void cuts.set(life, [...(cuts.get(life) ?? []), giveBack]),
+    })
+  }
+
+  return {
+    connect: (life) => {
+      const { chance, weather } = options
+      const gate = { life, chance, weather, heardBy, excuse: account.excuse, doubled: account.doubled }
+      const transport = gateTransport(transportFor(life), gate)
+      const companion =
+        scenario.kind === 'own'
+          ? transport
+          : gateTransport(watchTransport(opened(store), { account, life, now, heardBy }), gate)
+      const ledger = gateLedger(watchLedger(ledgerOf(store.rows, now), account, life), life)
+      return {
+        transport: plant.transport?.(transport, life) ?? transport,
+        store: {
+          name: 'memory',
+          ledger: plant.ledger?.(ledger, life) ?? ledger,
+          board: gateBoard(boardOf(store, now), life),
+          letters: lettersOf(store.letters),
+          companion,
+          close: async () => undefined,
+        },
+      }
+    },
+    cut: (life) => {
+      for (const giveBack of cuts.get(life) ?? []) giveBack()
+    },
+    letters: () =>
+      new Set(
+        [own, store].flatMap((world) =>
+          [...world.destinations.values()].flatMap((box) =>
+            box.waitingNow(now()).flatMap(({ parcel }) => readLetter(parcel.event)?.id ?? []),
+          ),
+        ),
+      ),
+  }
+}
