@@ -285,9 +285,18 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
       closed.abort()
       await Promise.all(keeping)
       for (const door of doors) await releaseClaims(door, tools)
-      for (const { inlet } of doors) await inlet.close()
+      for (const { inlet } of doors) await closeInlet(inlet, name, tools)
       journal({ at: clock.now(), is: 'drained', service: name })
     },
+  }
+}
+
+/** One that can't be closed must not keep the others, and the process, from leaving: its deliveries come back anyway. */
+const closeInlet = async (inlet: Inlet, name: string, { clock, journal }: Tools): Promise<void> => {
+  try {
+    await inlet.close()
+  } catch (error) {
+    journal({ at: clock.now(), is: 'trouble', where: `closing an inlet of ${name}`, error: error as Error })
   }
 }
 
