@@ -15,6 +15,7 @@ import {
   tellParcel,
 } from './fate.ts'
 import type { Concern, Life } from './life.ts'
+import { KILLS } from './scenario.ts'
 
 /** A promise that was broken: which, and how. */
 export interface Violation {
@@ -53,6 +54,8 @@ export interface Account {
   began(life: Life, service: string, parcel: Pick<Parcel, 'trail'> & { readonly id: string }): Run
   /** `late`: its time was over when it came to its end. */
   ended(run: Run, how: 'done' | 'answered' | 'failed', late: boolean): void
+  /** Its handler ends the process. */
+  kills(run: Run): void
   effect(run: Run, idempotencyKey: string): void
   told(life: Life, fact: Fact): void
 }
@@ -114,10 +117,10 @@ export const createAccount = (now: () => Instant, trace: (who: string, what: str
       fateOf(service, id).copies++
     },
     excuseAll: (life) => {
-      for (const out of outs.values()) if (out.life === life) out.fate.excuses++
       for (const fate of fates.values()) {
-        if (fate.claimedBy === life) fate.excuses++
-        for (const run of fate.runs) if (run.out.life === life) fate.excuses++
+        const { outs: own, runs, claimedBy } = fate
+        const isHis = ({ life: holder }: Out) => holder === life
+        if (claimedBy === life || own.some(isHis) || [...runs].some(({ out }) => isHis(out))) fate.excuses++
       }
     },
     accepted: (id) => {
@@ -168,9 +171,11 @@ export const createAccount = (now: () => Instant, trace: (who: string, what: str
       if (fate.completed || fate.homes > 0 || fate.deaths.size > 0) return
       broken('I2', `${nameOf(fate)} was acknowledged: not done, not dead, and nowhere else`)
     },
-    buried: (life, { service, event, trail, id }) => {
+    buried: (life, { service, event, trail, id, kind }) => {
       const fate = fateOf(service, event.id)
       trace(life.name, `${nameOf(fate)} buried, life ${trail.generation}, ${trail.spent} spent`)
+      if (kind === 'crash' && fate.does !== 'kills' && fate.excuses < KILLS)
+        broken('I7', `${nameOf(fate)} was quarantined for what others did`)
       if (!fate.deaths.has(trail.generation)) {
         fate.deaths.set(trail.generation, { moment: ++moment, letter: id })
       }
@@ -250,6 +255,11 @@ export const createAccount = (now: () => Instant, trace: (who: string, what: str
       const most = fate.dedup ? limit + excuses : limit * (copies + excuses)
       if (failures <= most) return
       broken('I5', `${nameOf(fate)} failed ${failures} times, and ${most} attempts were granted`)
+    },
+    kills: ({ fate }) => {
+      // each of them is an excuse as well, but not for the next
+      const most = KILLS + fate.excuses - fate.kills
+      if (++fate.kills > most) broken('I5', `${nameOf(fate)} killed ${fate.kills} processes, at most ${most}`)
     },
     effect: (run, key) => {
       const { fate } = run

@@ -16,6 +16,8 @@ export interface BrokerOptions {
   /** leased: a delivery runs out by time. connected: it is ours while the connection lasts. */
   readonly kind: 'leased' | 'connected'
   readonly later: Millis
+  /** It hands over what has an order key in order; keeping it so is the companion's business. */
+  readonly ordered: boolean
   readonly bury: (letter: Letter, to: string) => void
   /** Hears of what lets the broker take back all that is out. */
   readonly onCut: (giveBack: () => void) => void
@@ -29,7 +31,13 @@ export interface BrokerOptions {
  */
 export const asBroker = (transport: Transport, options: BrokerOptions): Transport => {
   const leased = options.kind === 'leased'
-  const can: Can = { ...transport.can, claims: false, order: 'none', lease: leased, later: options.later }
+  const can: Can = {
+    ...transport.can,
+    claims: false,
+    order: options.ordered ? 'owner' : 'none',
+    lease: leased,
+    later: options.later,
+  }
   return {
     ...transport,
     name: 'broker',

@@ -36,6 +36,8 @@ export interface Fate extends Expectation {
   readonly deaths: Map<number, { readonly moment: number; readonly letter: string }>
   /** Things that went wrong with it by intent. While there are none nothing is excused. */
   excuses: number
+  /** Processes that its handler ended. */
+  kills: number
   /** The earliest time for its next delivery, while there is one parcel of it. */
   due: Instant
   readonly failures: Map<number, number>
@@ -77,6 +79,7 @@ export const newFate = (expected: Expectation): Fate => ({
   recorded: undefined,
   deaths: new Map(),
   excuses: 0,
+  kills: 0,
   due: 0,
   failures: new Map(),
   keys: new Set(),

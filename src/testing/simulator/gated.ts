@@ -108,6 +108,7 @@ const gateInlet = (
 
 export const gateLedger = (ledger: Ledger, life: Life): Ledger => ({
   claim: (keys, until) => life.gate('claim', keys, () => ledger.claim(keys, until)),
+  begin: (held) => life.gate('begin', [held.key], () => ledger.begin(held)),
   renew: (held, until) => life.gate('renew', held.map(keyOf), () => ledger.renew(held, until)),
   finish: (ends) =>
     life.gate(

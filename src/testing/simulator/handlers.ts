@@ -71,6 +71,11 @@ const act = async (
       return effect()
     case 'refused':
       return dead('not wanted')
+    case 'kills':
+      account.kills(run)
+      life.crash(`of ${fate.id}`)
+      await clock.sleep(1)
+      return undefined
     case 'calls':
       await ctx.call('mail', () => mail.send(life, ctx.attempt > 1))
       return effect()

@@ -196,6 +196,22 @@ export const PLANTED: readonly Plant[] = [
     book: (yaml) => yaml.replace(/burst: \d+/, 'burst: 1000000'),
   },
   {
+    name: 'crashes not counted',
+    what: 'a claim that was never released looks like any other',
+    rows: (rows) => ({
+      ...rows,
+      claim: (...asked) => {
+        const claim = rows.claim(...asked)
+        return claim.is === 'fresh' ? { ...claim, crashes: 0 } : claim
+      },
+    }),
+  },
+  {
+    name: 'suspect not marked',
+    what: 'a suspect is run without a mark that it was begun',
+    rows: (rows) => ({ ...rows, begin: () => true }),
+  },
+  {
     name: 'redelivered unsaid',
     what: 'what was handed over before comes as if it were new',
     under: redeliveredUnsaid,

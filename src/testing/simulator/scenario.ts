@@ -21,6 +21,7 @@ export type Does =
   | 'put off' // answers later(…) once
   | 'refused' // answers dead(…)
   | 'broken' // its data can't be read
+  | 'kills' // the process, each time
   | 'calls' // the dependency, which has an outage
 
 export interface Planned {
@@ -40,6 +41,7 @@ export interface Scenario {
   readonly processes: number
   readonly planned: readonly Planned[]
   readonly outage: { readonly from: Millis; readonly to: Millis }
+  readonly ordered: boolean
   /** The dependency has a breaker beside its budget. */
   readonly guarded: boolean
   readonly weather: Weather
@@ -53,10 +55,12 @@ export const TIMEOUT = 400
 export const CONCURRENCY = 3
 /** Of the dependency `mail`. */
 export const BREAKER = { failures: 3, open: 2000, probes: 1 }
+/** So often an event may kill its process. */
+export const KILLS = 3
 export const BUDGET = { ratio: 0.5, perSecond: 2, burst: 5 }
 
 const SERVICES = new Map([
-  ['alpha', ['plain.made', 'mail.sent']],
+  ['alpha', ['plain.made', 'mail.sent', 'bomb.armed']],
   ['beta', ['plain.made']],
   ['gamma', ['line.moved']],
 ])
@@ -91,7 +95,7 @@ const read = (yaml: string): RuleBook => {
 
 export const scenarioOf = (chance: Chance): Scenario => {
   const kind = chance.pick<Kind>(['own', 'leased', 'connected'])
-  const ordered = kind === 'own'
+  const ordered = chance.happens(0.7)
   const policy = chance.pick(['fixed', 'rising', 'fixed', 'long'])
   const guarded = chance.happens(0.7)
   const yaml = bookOf(chance.pick(['dedup', 'upsert', 'none']), policy, ordered, guarded)
@@ -107,7 +111,8 @@ export const scenarioOf = (chance: Chance): Scenario => {
     planned,
     outage: { from, to: from + chance.int(1000, 5000) },
     guarded,
-    weather: weatherOf(chance),
+    ordered,
+    weather: weatherOf(chance, kind === 'connected'),
     later: chance.pick([100, 1000, Number.POSITIVE_INFINITY]),
     expectations: planned.flatMap(({ event, does }) => expectationsOf(book, event, does)),
   }
@@ -133,8 +138,9 @@ const expectationsOf = (book: RuleBook, event: Event, does: Does): readonly Expe
   })
 
 const plan = (n: number, chance: Chance, ordered: boolean): Planned => {
-  const type = chance.pick(['plain.made', 'plain.made', 'mail.sent', 'line.moved'])
-  const does = type === 'mail.sent' ? 'calls' : whatOf(chance)
+  const common = chance.pick(['plain.made', 'plain.made', 'mail.sent', 'line.moved'])
+  const type = chance.happens(0.01) ? 'bomb.armed' : common
+  const does = type === 'mail.sent' ? 'calls' : type === 'bomb.armed' ? 'kills' : whatOf(chance)
   const priority = chance.pick([undefined, undefined, 'high' as const])
   const orderkey = type === 'line.moved' && ordered ? chance.pick(['red', 'blue']) : undefined
   const event: Event = {

@@ -139,7 +139,7 @@ const run = async (setting: Setting): Promise<void> => {
     account.excuseAll(entry.life)
     await entry.app
       .drain(chance.int(0, 500))
-      .catch((error: Error) => trace(entry.life.name, `could not leave: ${error.message}`))
+      .catch((error: Error) => account.broken('I7', `${entry.life.name} could not leave: ${error.message}`))
     trace(entry.life.name, 'has left')
     entry.life.dead = true
     beyond.cut(entry.life)

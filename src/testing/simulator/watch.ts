@@ -9,6 +9,8 @@ export interface WatchOptions {
   readonly account: Account
   readonly life: Life
   readonly now: () => Instant
+  /** How many parcels were put anywhere so far. */
+  readonly puts: () => number
   /** Which services hear a type: the model's own knowledge, not the transport's. */
   readonly heardBy: (type: string) => readonly string[]
 }
@@ -23,8 +25,12 @@ export const watchTransport = (transport: Transport, options: WatchOptions): Tra
         options.account.placed(service, freshParcel(event, options.now()), 'published')
   },
   forward: async (to, parcels) => {
-    await transport.forward(to, parcels)
-    for (const parcel of parcels) options.account.placed(to.service, parcel, 'again')
+    for (const parcel of parcels) {
+      const before = options.puts()
+      await transport.forward(to, [parcel])
+      // where order is kept, what stands in line already is not put there twice
+      if (options.puts() > before) options.account.placed(to.service, parcel, 'again')
+    }
   },
   subscribe: async (to) => watchInlet(await transport.subscribe(to), to.service, options),
 })
@@ -60,6 +66,7 @@ export const watchLedger = (ledger: Ledger, account: Account, life: Life): Ledge
     for (const [i, claim] of claims.entries()) account.claimed(life, keys[i]!, claim)
     return claims
   },
+  begin: ledger.begin,
   renew: ledger.renew,
   finish: async (ends) => {
     const answers = await ledger.finish(ends)

@@ -26,29 +26,24 @@ export interface Weather {
   readonly calm: boolean
 }
 
-const FAULTS: readonly [Fault, ...Fault[]] = [
-  'fails',
-  'answer lost',
-  'crash before',
-  'crash after',
-  'stall',
-  'cut',
-  'double',
-]
+type Faults = readonly [Fault, ...Fault[]]
+const LEASED: Faults = ['fails', 'answer lost', 'crash before', 'crash after', 'stall', 'double']
+const FAULTS: Faults = [...LEASED, 'cut']
 
 /** Some seeds are calm, so that nothing excuses a fault of ours; some know one fault only, the rest know all. */
-export const weatherOf = (chance: Chance): Weather => {
+export const weatherOf = (chance: Chance, connected: boolean): Weather => {
+  const faults = connected ? FAULTS : LEASED
   const kind = chance.pick(['calm', 'double', 'one', 'one', 'all', 'all', 'all'])
   const latency = chance.pick([0, 3, 20, 100])
-  const level = chance.pick([0.01, 0.03, 0.08])
+  const level = chance.pick([0.01, 0.03, 0.08, 0.15])
   const own = (fault: Fault): number => (isCrash(fault) || fault === 'stall' ? level / 3 : level)
   const likely = new Map<Fault, number>()
   if (kind === 'double') likely.set('double', 0.2)
   if (kind === 'one') {
-    const fault = chance.pick(FAULTS)
+    const fault = chance.pick(faults)
     likely.set(fault, own(fault))
   }
-  if (kind === 'all') for (const fault of FAULTS) if (chance.happens(0.6)) likely.set(fault, own(fault) / 2)
+  if (kind === 'all') for (const fault of faults) if (chance.happens(0.6)) likely.set(fault, own(fault) / 2)
   const calm = kind === 'calm' || kind === 'double'
   return {
     latency,

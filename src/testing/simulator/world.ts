@@ -2,7 +2,7 @@ import { boardOf } from '../../adapters/memory/board.ts'
 import { ledgerOf, openRows } from '../../adapters/memory/ledger.ts'
 import { lettersOf } from '../../adapters/memory/letters.ts'
 import { openTransport } from '../../adapters/memory/transport.ts'
-import { sendTo, type World, worldOf } from '../../adapters/memory/world.ts'
+import { type Door, sendTo, type World, worldOf } from '../../adapters/memory/world.ts'
 import type { AppStore } from '../../contracts/store.ts'
 import type { Transport } from '../../contracts/transport.ts'
 import { type Letter, letterEvent, readLetter } from '../../core/letter.ts'
@@ -40,7 +40,12 @@ export interface BeyondOptions {
 export const createBeyond = (options: BeyondOptions): Beyond => {
   const { scenario, scheduler, account, plant } = options
   const { now } = scheduler
-  const newWorld = (): World => ({ ...worldOf(''), rows: plant.rows?.(openRows()) ?? openRows() })
+  let puts = 0
+  const newWorld = (): World => ({
+    ...worldOf(''),
+    doors: countedDoors(() => void puts++),
+    rows: plant.rows?.(openRows()) ?? openRows(),
+  })
   const own = newWorld()
   const store = scenario.kind === 'own' ? own : newWorld()
   const tools = { clock: scheduler.clockOf(), dice: loadedDice(1, now), journal: () => {} }
@@ -52,12 +57,13 @@ export const createBeyond = (options: BeyondOptions): Beyond => {
   }
 
   const transportFor = (life: Life): Transport => {
-    const watched = watchTransport(opened(own), { account, life, now, heardBy })
+    const watched = watchTransport(opened(own), { account, life, now, heardBy, puts: () => puts })
     if (scenario.kind === 'own') return watched
     return asBroker(watched, {
       life,
       kind: scenario.kind,
       later: scenario.later,
+      ordered: scenario.ordered,
       ackFirst: plant.ackFirst,
       bury: (letter: Letter, to) => {
         sendTo(own, to, letterEvent(letter), now())
@@ -75,7 +81,10 @@ export const createBeyond = (options: BeyondOptions): Beyond => {
       const companion =
         scenario.kind === 'own'
           ? transport
-          : gateTransport(watchTransport(opened(store), { account, life, now, heardBy }), gate)
+          : gateTransport(
+              watchTransport(opened(store), { account, life, now, heardBy, puts: () => puts }),
+              gate,
+            )
       const ledger = gateLedger(watchLedger(ledgerOf(store.rows, now), account, life), life)
       return {
         transport: plant.transport?.(transport, life) ?? transport,
@@ -101,4 +110,20 @@ export const createBeyond = (options: BeyondOptions): Beyond => {
         ),
       ),
   }
+}
+
+/** Doors that tell of each parcel that is put behind them. */
+const countedDoors = (count: () => void): Map<string, Door> => {
+  const doors = new Map<string, Door>()
+  const set = doors.set.bind(doors)
+  doors.set = (name, door) => {
+    if (doors.get(name) === door) return doors
+    const { put } = door.box
+    door.box.put = (parcel, now) => {
+      count()
+      put(parcel, now)
+    }
+    return set(name, door)
+  }
+  return doors
 }
