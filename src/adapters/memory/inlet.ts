@@ -40,9 +40,11 @@ export const openInlet = (world: World, box: Box, terms: Terms, { clock }: Tools
   const receive: Inlet['receive'] = async (max, signal, except) => {
     while (!closed && !signal.aborted) {
       const now = clock.now()
-      const taken = box.take(Math.min(max, room()), now, now + terms.lease, except)
+      const before = room()
+      const taken = box.take(Math.min(max, before), now, now + terms.lease, except)
       if (taken.length) return taken.map(handOver)
-      await change(signal)
+      // looking brought back what was out for too long, and so made room: no bell rings for that again
+      if (before > 0 || room() <= 0) await change(signal)
     }
     return []
   }

@@ -79,6 +79,17 @@ test('deliveries lost to others make room in the window', async () => {
   expect(await soon(slow)).toHaveLength(2)
 })
 
+test('a full window of deliveries that nobody settles makes room when their leases are over', async () => {
+  const { transport } = await open('memory:', tools)
+  const to = makeSubscription(world, { window: 2, lease: 100 })
+  const inlet = await transport.subscribe(to)
+  await transport.publish(to.topic, makeEvents(world, 2))
+  expect(await soon(inlet)).toHaveLength(2)
+  const waiting = inlet.receive(2, new AbortController().signal)
+  await tools.clock.advance(100)
+  expect(await tools.clock.runUntil(waiting)).toHaveLength(2)
+})
+
 test('a follower of an order key counts as waiting', async () => {
   const { transport } = await open('memory:', tools)
   const to = makeSubscription(world, { order: 'key' })
