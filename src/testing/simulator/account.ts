@@ -166,7 +166,8 @@ export const createAccount = (now: () => Instant, trace: (who: string, what: str
       const fate = fateOf(service, delivery.parcel.event.id)
       fate.homes--
       trace(life.name, `${nameOf(fate)} acknowledged, ${fate.homes} left`)
-      if (out?.run?.completed) fate.recorded ??= ++moment
+      // elsewhere the ledger's answer tells, which comes before
+      if (out?.run?.completed && delivery.claim?.is === 'fresh') fate.recorded ??= ++moment
       if (fate.completed) fate.doneAt ??= now()
       if (fate.completed || fate.homes > 0 || fate.deaths.size > 0) return
       broken('I2', `${nameOf(fate)} was acknowledged: not done, not dead, and nowhere else`)
@@ -188,7 +189,10 @@ export const createAccount = (now: () => Instant, trace: (who: string, what: str
       trace(life.name, `${nameOf({ service, id: parcel.event.id })} later: ${tellParcel(parcel, now())}`)
     },
     givenBack: (life, service, delivery) => {
-      forget(delivery)
+      // it may be the broker's doing, and the holder unaware: it then runs what it has lost
+      const out = outs.get(delivery)
+      if (out) out.superseded = true
+      outs.delete(delivery)
       endClaim(delivery)
       trace(life.name, `${nameOf({ service, id: delivery.parcel.event.id })} given back`)
     },

@@ -74,16 +74,19 @@ export const PLANTED: readonly Plant[] = [
   {
     name: 'ack before bury',
     what: 'the original is acknowledged before its letter is written',
+    breaks: ['I2'],
     ackFirst: 'bury',
   },
   {
     name: 'ack before later',
     what: 'the original is acknowledged before its retry is written',
+    breaks: ['I2'],
     ackFirst: 'later',
   },
   {
     name: 'done before processing',
     what: 'an event is marked done when it is claimed',
+    breaks: ['I2'],
     rows: (rows) => ({
       ...rows,
       claim: (key, now, until) => {
@@ -97,11 +100,13 @@ export const PLANTED: readonly Plant[] = [
   {
     name: 'claim never released',
     what: 'a claim does not end with its delivery',
+    breaks: ['I3', 'I4'],
     ledger: (ledger) => ({ ...ledger, finish: async (ends) => ends.map(() => true) }),
   },
   {
     name: 'token not checked',
     what: 'whoever ends a claim ends it, though another holds it by now',
+    breaks: ['I4'],
     rows: (rows) => {
       const current = new Map<string, number>()
       return {
@@ -119,6 +124,7 @@ export const PLANTED: readonly Plant[] = [
   {
     name: 'ack on busy',
     what: 'an event that another process holds is acknowledged',
+    breaks: ['I2'],
     transport: settling((settlement) =>
       settlement.delivery.claim?.is === 'busy' ? { do: 'ack', delivery: settlement.delivery } : settlement,
     ),
@@ -126,6 +132,7 @@ export const PLANTED: readonly Plant[] = [
   {
     name: 'attempt not counted',
     what: 'a retry goes out with the trail it came with',
+    breaks: ['I5'],
     transport: settling((settlement) =>
       settlement.do === 'later'
         ? { ...settlement, parcel: { ...settlement.parcel, trail: settlement.delivery.parcel.trail } }
@@ -135,31 +142,37 @@ export const PLANTED: readonly Plant[] = [
   {
     name: 'retry in memory',
     what: 'a retry waits in the process, and the original is acknowledged',
+    breaks: ['I2'],
     transport: retryInMemory,
   },
   {
     name: 'retry in its slot',
     what: 'a retry holds what others need while it waits',
+    breaks: ['I7'],
     transport: retryInSlot,
   },
   {
     name: 'death not remembered',
     what: 'the claim of a buried event is left as it was',
+    breaks: ['I3'],
     rows: (rows) => ({ ...rows, finish: (end, now) => end.as === 'dead' || rows.finish(end, now) }),
   },
   {
     name: 'lost taken for done',
     what: 'a settlement that changed nothing is told as done',
+    breaks: ['I2', 'journal'],
     transport: lostIsDone,
   },
   {
     name: 'lease never extended',
     what: 'what waits or runs for long is not kept',
+    breaks: ['I3', 'I4'],
     transport: neverExtended,
   },
   {
     name: 'order not asked for',
     what: 'a subscription with order by key is opened without',
+    breaks: ['I6'],
     transport: (transport) => ({
       ...transport,
       subscribe: (to) => transport.subscribe({ ...to, order: 'none' }),
@@ -168,6 +181,7 @@ export const PLANTED: readonly Plant[] = [
   {
     name: 'ledger forgets',
     what: 'what is done is forgotten at once',
+    breaks: ['I3'],
     rows: (rows) => ({
       ...rows,
       finish: ({ held, as }, now) =>
@@ -177,6 +191,7 @@ export const PLANTED: readonly Plant[] = [
   {
     name: 'ledger down is fresh',
     what: 'while the ledger does not answer everything is taken for new',
+    breaks: ['I3'],
     ledger: (ledger) => ({
       ...ledger,
       claim: (keys, until) =>
@@ -188,16 +203,19 @@ export const PLANTED: readonly Plant[] = [
   {
     name: 'breaker ignored',
     what: 'a failing dependency is called as if nothing was',
+    breaks: ['I8'],
     book: (yaml) => yaml.replace(/touchy: \{ failures: \d+/, 'touchy: { failures: 1000000'),
   },
   {
     name: 'budget ignored',
     what: 'retries are sent to a dependency whatever it bears',
+    breaks: ['I8'],
     book: (yaml) => yaml.replace(/burst: \d+/, 'burst: 1000000'),
   },
   {
     name: 'crashes not counted',
     what: 'a claim that was never released looks like any other',
+    breaks: ['I5'],
     rows: (rows) => ({
       ...rows,
       claim: (...asked) => {
@@ -209,16 +227,19 @@ export const PLANTED: readonly Plant[] = [
   {
     name: 'suspect not marked',
     what: 'a suspect is run without a mark that it was begun',
+    breaks: ['I5'],
     rows: (rows) => ({ ...rows, begin: () => true }),
   },
   {
     name: 'redelivered unsaid',
     what: 'what was handed over before comes as if it were new',
+    breaks: ['contract'],
     under: redeliveredUnsaid,
   },
   {
     name: 'fan-out to one',
     what: 'an event that two services want is given to the first only',
+    breaks: ['I1'],
     under: (transport) => ({
       ...transport,
       subscribe: (to) => transport.subscribe(to.service === 'beta' ? { ...to, types: ['nothing'] } : to),
@@ -227,6 +248,7 @@ export const PLANTED: readonly Plant[] = [
   {
     name: 'published in memory',
     what: 'publish answers before the event is durable',
+    breaks: ['I1'],
     transport: (transport, { clock }) => ({
       ...transport,
       publish: async (topic, events) => {
@@ -237,6 +259,7 @@ export const PLANTED: readonly Plant[] = [
   {
     name: 'too early',
     what: 'a parcel is handed over before it is due',
+    breaks: ['contract'],
     under: (transport) =>
       withInlet(transport, (inlet) => ({
         ...inlet,
@@ -251,6 +274,7 @@ export const PLANTED: readonly Plant[] = [
   {
     name: 'dropped when full',
     what: 'deliveries for which there is no room are acknowledged unseen',
+    breaks: ['I2'],
     transport: (transport) =>
       withInlet(transport, (inlet) => ({
         ...inlet,

@@ -60,7 +60,7 @@ export const simulate = async (seed: number, plant: Plant = HEALTHY): Promise<Si
   return { seed, scenario, violations: account.violations, lines, steps: scheduler.steps, took }
 }
 
-const HEALTHY: Plant = { name: 'healthy', what: 'nothing is wrong' }
+const HEALTHY: Plant = { name: 'healthy', what: 'nothing is wrong', breaks: [] }
 
 interface Setting {
   readonly scenario: Scenario
