@@ -98,7 +98,7 @@ export const scenarioOf = (chance: Chance): Scenario => {
   const ordered = chance.happens(0.7)
   const policy = chance.pick(['fixed', 'rising', 'fixed', 'long'])
   const guarded = chance.happens(0.7)
-  const yaml = bookOf(chance.pick(['dedup', 'upsert', 'none']), policy, ordered, guarded)
+  const yaml = bookOf(chance.pick(['dedup', 'upsert', 'state', 'none']), policy, ordered, guarded)
   const book = read(yaml)
   const planned = Array.from({ length: chance.int(6, 18) }, (_, n) => plan(n, chance, ordered))
   const from = chance.int(0, 3000)
