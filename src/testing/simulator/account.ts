@@ -168,8 +168,13 @@ export const createAccount = (now: () => Instant, trace: (who: string, what: str
       trace(life.name, `${nameOf(fate)} acknowledged, ${fate.homes} left`)
       // elsewhere the ledger's answer tells, which comes before
       if (out?.run?.completed && delivery.claim?.is === 'fresh') fate.recorded ??= ++moment
-      if (fate.completed) fate.doneAt ??= now()
-      if (fate.completed || fate.homes > 0 || fate.deaths.size > 0) return
+      if (fate.completed && fate.doneAt === undefined) {
+        fate.doneAt = now()
+        fate.doneIn = delivery.parcel.trail.generation
+      }
+      const { generation } = delivery.parcel.trail
+      const isDead = [...fate.deaths.keys()].some((life) => life >= generation)
+      if (fate.completed || fate.homes > 0 || isDead) return
       broken('I2', `${nameOf(fate)} was acknowledged: not done, not dead, and nowhere else`)
     },
     buried: (life, { service, event, trail, id, kind }) => {

@@ -7,7 +7,7 @@ import type {
   Subscription,
   Transport,
 } from '../../contracts/transport.ts'
-import type { Letter } from '../../core/letter.ts'
+import type { Letter, Receipt } from '../../core/letter.ts'
 import type { Millis } from '../../core/time.ts'
 import type { Life } from './life.ts'
 
@@ -19,6 +19,7 @@ export interface BrokerOptions {
   /** It hands over what has an order key in order; keeping it so is the companion's business. */
   readonly ordered: boolean
   readonly bury: (letter: Letter, to: string) => void
+  readonly send: (receipt: Receipt) => void
   /** Hears of what lets the broker take back all that is out. */
   readonly onCut: (giveBack: () => void) => void
   /** A fault of our own making: the old home is given up before the new one is there. */
@@ -66,6 +67,7 @@ const brokerInlet = (inlet: Inlet, transport: Transport, to: Subscription, optio
   const make = async (settlement: Settlement): Promise<void> => {
     if (settlement.do === 'later') await transport.forward(to, [settlement.parcel])
     if (settlement.do === 'bury') options.bury(settlement.letter, settlement.to)
+    if (settlement.do === 'ack' && settlement.receipt) options.send(settlement.receipt)
   }
   const letGo = async (settlement: Settlement): Promise<Settled> => {
     const delivery = original(settlement.delivery)
@@ -76,8 +78,8 @@ const brokerInlet = (inlet: Inlet, transport: Transport, to: Subscription, optio
     return answer!
   }
   const settleOne = async (settlement: Settlement): Promise<Settled> => {
-    const moves = settlement.do === 'later' || settlement.do === 'bury'
-    if (!moves) return letGo(settlement)
+    const plain = settlement.do === 'give back' || (settlement.do === 'ack' && !settlement.receipt)
+    if (plain) return letGo(settlement)
     const concern = { service: to.service, id: settlement.delivery.parcel.event.id }
     const between = () => life.gate('between new home and ack', [concern], () => undefined)
     try {

@@ -30,6 +30,8 @@ export interface Fate extends Expectation {
   completed: boolean
   /** It was acknowledged after that. */
   doneAt: Instant | undefined
+  /** In which generation. */
+  doneIn: number
   /** The moment, in the model's own count, from which on its completion is known to the world. */
   recorded: number | undefined
   /** By generation: the moment at which its letter was durable, and the letter's id. */
@@ -76,6 +78,7 @@ export const newFate = (expected: Expectation): Fate => ({
   copies: 0,
   completed: false,
   doneAt: undefined,
+  doneIn: 0,
   recorded: undefined,
   deaths: new Map(),
   excuses: 0,

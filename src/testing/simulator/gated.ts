@@ -1,5 +1,6 @@
 import type { Board } from '../../contracts/board.ts'
 import type { Ledger } from '../../contracts/ledger.ts'
+import type { Letters } from '../../contracts/letters.ts'
 import type { Delivery, Inlet, Settled, Settlement, Transport } from '../../contracts/transport.ts'
 import type { Parcel } from '../../core/parcel.ts'
 import type { Chance } from './chance.ts'
@@ -27,6 +28,10 @@ export const gateTransport = (transport: Transport, options: GateOptions): Trans
     forward: (to, parcels) => {
       const concerns = parcels.map(({ event }) => ({ service: to.service, id: event.id }))
       return life.gate('forward', concerns, () => transport.forward(to, parcels))
+    },
+    collect: async (destination) => {
+      const inlet = await life.gate('collect', [], () => transport.collect(destination))
+      return gateInlet(inlet, destination.name, { ...options, double: async () => undefined, leased: true })
     },
     subscribe: async (to) => {
       await life.step()
@@ -119,6 +124,13 @@ export const gateLedger = (ledger: Ledger, life: Life): Ledger => ({
 })
 
 const keyOf = ({ key }: { readonly key: Concern }): Concern => key
+
+export const gateLetters = (letters: Letters, life: Life): Letters => ({
+  keep: (...asked) => life.gate('keep letters', [], () => letters.keep(...asked)),
+  find: (...asked) => life.gate('find letters', [], () => letters.find(...asked)),
+  count: (...asked) => life.gate('count letters', [], () => letters.count(...asked)),
+  mark: (...asked) => life.gate('mark letters', [], () => letters.mark(...asked)),
+})
 
 export const gateBoard = (board: Board, life: Life): Board => ({
   post: (...entry) => life.gate('board post', [], () => board.post(...entry)),

@@ -24,7 +24,7 @@ export const handlerOf = (service: string, stage: Stage) => {
       account.ended(run, 'done', false)
       return undefined
     }
-    return act(event.data.does, run, ctx, stage).then(
+    return act(mended(event.data.does, run, ctx), run, ctx, stage).then(
       (reply) => {
         account.ended(run, reply ? 'answered' : 'done', ctx.signal.aborted)
         return reply
@@ -36,6 +36,10 @@ export const handlerOf = (service: string, stage: Stage) => {
     )
   }
 }
+
+/** Half of what died goes well when it is replayed, and nothing kills twice: somebody has mended it. */
+const mended = (does: Does, { fate }: Run, { trail }: Context): Does =>
+  trail.generation > 0 && (does === 'kills' || Number(fate.id.slice(1)) % 2 === 0) ? 'ok' : does
 
 const act = async (
   does: Does,

@@ -9,6 +9,13 @@ export const isQuiet = ({ fates }: Account): boolean => {
   return true
 }
 
+/** Whether each letter lies somewhere; one that the office just takes over does not. */
+export const haveLetters = ({ fates }: Account, letters: ReadonlySet<string>): boolean => {
+  for (const { deaths } of fates.values())
+    for (const { letter } of deaths.values()) if (!letters.has(letter)) return false
+  return true
+}
+
 /** What must be so when nothing is on its way any more. */
 export const checkEnd = (account: Account, letters: ReadonlySet<string>, calm: boolean): void => {
   for (const fate of account.fates.values()) {
@@ -25,7 +32,7 @@ export const checkEnd = (account: Account, letters: ReadonlySet<string>, calm: b
 /** Nothing went wrong with it: so it has one end only, its claim is free, and it was not kept waiting by others. */
 const checkExcuseless = (account: Account, fate: Fate, calm: boolean): void => {
   const name = nameOf(fate)
-  if (fate.doneAt !== undefined && fate.deaths.size > 0)
+  if (fate.doneAt !== undefined && fate.deaths.has(fate.doneIn))
     account.broken('I1', `${name} is done and dead as well`)
   if (fate.claimedBy) account.broken('I4', `${name}: its claim was never released`)
   if (!calm || !QUICK.includes(fate.does) || fate.orderKey !== undefined) return

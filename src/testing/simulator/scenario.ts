@@ -42,6 +42,8 @@ export interface Scenario {
   readonly planned: readonly Planned[]
   readonly outage: { readonly from: Millis; readonly to: Millis }
   readonly ordered: boolean
+  /** An operator replays what died. */
+  readonly replays: boolean
   /** The dependency has a breaker beside its budget. */
   readonly guarded: boolean
   readonly weather: Weather
@@ -112,6 +114,7 @@ export const scenarioOf = (chance: Chance): Scenario => {
     outage: { from, to: from + chance.int(1000, 5000) },
     guarded,
     ordered,
+    replays: chance.happens(0.25),
     weather: weatherOf(chance, kind === 'connected'),
     later: chance.pick([100, 1000, Number.POSITIVE_INFINITY]),
     expectations: planned.flatMap(({ event, does }) => expectationsOf(book, event, does)),

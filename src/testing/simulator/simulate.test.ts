@@ -54,6 +54,13 @@ describe('a planted bug is found', () => {
     },
     180_000,
   )
+
+  it('and is told in the docs', () => {
+    const page = readFileSync(join(import.meta.dirname, '../../../docs/simulator.md'), 'utf8')
+    const rows = PLANTED.map(({ name, what, breaks }) => `| ${name} | ${what} | ${breaks.join(', ')} |`)
+    expect(rows.filter((row) => !page.includes(row))).toEqual([])
+    expect(page).toContain(`within ${ENOUGH} seeds`)
+  })
 })
 
 const firstFailure = async (name: string): Promise<{ seed: number; found: Simulation | undefined }> => {

@@ -6,9 +6,10 @@ import { loadedDice } from '../dice.ts'
 import { type Account, createAccount, type Violation } from './account.ts'
 import { type Chance, chanceOf } from './chance.ts'
 import { handlerOf } from './handlers.ts'
-import { checkEnd, isQuiet } from './laws.ts'
+import { checkEnd, haveLetters, isQuiet } from './laws.ts'
 import { type Life, startLife } from './life.ts'
 import { createMail } from './mail.ts'
+import { checkReplays, openOffice, replayAll } from './operator.ts'
 import type { Plant } from './plant.ts'
 import { LEASE, type Planned, type Scenario, scenarioOf } from './scenario.ts'
 import { createScheduler, type Scheduler } from './scheduler.ts'
@@ -81,7 +82,7 @@ const run = async (setting: Setting): Promise<void> => {
   const { from, to } = scenario.outage
   const mail = createMail(scheduler.now, { from: start + from, to: start + to })
   const book = plant.book ? readRules(plant.book(scenario.yaml), 'planted.yaml') : scenario.book
-  const alive: { readonly life: Life; readonly app: App; ready: boolean }[] = []
+  const alive: { readonly life: Life; readonly app: App; readonly tools: Tools; ready: boolean }[] = []
 
   const leave = (life: Life): void => {
     alive.splice(
@@ -121,7 +122,7 @@ const run = async (setting: Setting): Promise<void> => {
       const handler = handlerOf(service, { account, life, chance: own.fork(), mail })
       for (const type of types) app.service(service).on(type, handler)
     }
-    const entry = { life, app, ready: false }
+    const entry = { life, app, tools, ready: false }
     alive.push(entry)
     trace(name, 'starts')
     return app.start().then(() => {
@@ -172,6 +173,32 @@ const run = async (setting: Setting): Promise<void> => {
     scheduler.after(500, look)
   }
 
+  let replayed = !scenario.replays
+  const operate = (): void => {
+    const entry = alive.find(({ ready }) => ready)
+    const again = () => void scheduler.after(400, operate)
+    if (!entry) return void again()
+    trace(entry.life.name, 'opens the office')
+    let known = false
+    replayAll(entry.app, entry.tools).then(
+      () => {
+        known = true
+        replayed = true
+        trace(entry.life.name, 'has replayed all that died')
+      },
+      () => {
+        known = true
+        again()
+      },
+    )
+    const look = (): void => {
+      if (known) return
+      if (entry.life.dead) again()
+      else scheduler.after(500, look)
+    }
+    scheduler.after(500, look)
+  }
+
   let starting = scenario.processes
   for (let n = 1; n <= scenario.processes; n++) void open(`p${n}`).then(() => starting--)
   await scheduler.run(() => starting === 0, start + 60_000)
@@ -198,10 +225,30 @@ const run = async (setting: Setting): Promise<void> => {
   )
   stormy = false
   await scheduler.run(quiet, scheduler.now() + PATIENCE)
+  if (!hopeless() && !replayed) {
+    const again = scheduler.now()
+    crashes = 1
+    stormy = true
+    operate()
+    await scheduler.run(hopeless, again + STORM / 3)
+    stormy = false
+    // whoever had it open may have died: another hears the rest
+    const reopen = (): void => {
+      const entry = alive.find(({ ready }) => ready)
+      if (entry) void openOffice(entry.app, entry.tools)
+      else scheduler.after(400, reopen)
+    }
+    reopen()
+    const told = () => beyond.kept().every(({ state }) => state !== 'replaying')
+    const settled = () => quiet() && replayed && told() && haveLetters(account, beyond.letters())
+    await scheduler.run(() => hopeless() || settled(), scheduler.now() + PATIENCE)
+  }
   // what comes late must change nothing: leases and claims that nobody holds run out meanwhile
   if (!hopeless()) await scheduler.run(hopeless, scheduler.now() + 2 * LEASE)
   if (!hopeless()) {
     if (unpublished > 0) account.broken('I7', `${unpublished} events could not be published`)
+    if (!replayed) account.broken('I7', 'the office could not replay')
+    checkReplays(account, beyond.kept())
     checkEnd(account, beyond.letters(), scenario.weather.calm)
     mail.check(account, scenario.guarded)
   }

@@ -3,14 +3,15 @@ import { ledgerOf, openRows } from '../../adapters/memory/ledger.ts'
 import { lettersOf } from '../../adapters/memory/letters.ts'
 import { openTransport } from '../../adapters/memory/transport.ts'
 import { type Door, sendTo, type World, worldOf } from '../../adapters/memory/world.ts'
+import type { KeptLetter } from '../../contracts/letters.ts'
 import type { AppStore } from '../../contracts/store.ts'
 import type { Transport } from '../../contracts/transport.ts'
-import { type Letter, letterEvent, readLetter } from '../../core/letter.ts'
+import { type Letter, letterEvent, readLetter, receiptEvent } from '../../core/letter.ts'
 import { loadedDice } from '../dice.ts'
 import type { Account } from './account.ts'
 import { asBroker } from './broker.ts'
 import type { Chance } from './chance.ts'
-import { gateBoard, gateLedger, gateTransport } from './gated.ts'
+import { gateBoard, gateLedger, gateLetters, gateTransport } from './gated.ts'
 import type { Life } from './life.ts'
 import type { Plant } from './plant.ts'
 import { heardBy, type Scenario } from './scenario.ts'
@@ -24,8 +25,10 @@ export interface Beyond {
   connect(life: Life): { readonly transport: Transport; readonly store: AppStore }
   /** The broker takes back what this process holds; nothing where there are only leases. */
   cut(life: Life): void
-  /** Ids of the letters that lie at destinations. */
+  /** Ids of the letters that lie at destinations, or are kept by the office. */
   letters(): ReadonlySet<string>
+  /** What the office knows of those it took over. */
+  kept(): readonly KeptLetter[]
 }
 
 export interface BeyondOptions {
@@ -69,6 +72,7 @@ export const createBeyond = (options: BeyondOptions): Beyond => {
         sendTo(own, to, letterEvent(letter), now())
         account.buried(life, letter)
       },
+      send: (receipt) => sendTo(own, receipt.to, receiptEvent(receipt), now()),
       onCut: (giveBack) => void cuts.set(life, [...(cuts.get(life) ?? []), giveBack]),
     })
   }
@@ -92,7 +96,7 @@ export const createBeyond = (options: BeyondOptions): Beyond => {
           name: 'memory',
           ledger: plant.ledger?.(ledger, life) ?? ledger,
           board: gateBoard(boardOf(store, now), life),
-          letters: lettersOf(store.letters),
+          letters: gateLetters(lettersOf(store.letters), life),
           companion,
           close: async () => undefined,
         },
@@ -101,14 +105,16 @@ export const createBeyond = (options: BeyondOptions): Beyond => {
     cut: (life) => {
       for (const giveBack of cuts.get(life) ?? []) giveBack()
     },
-    letters: () =>
-      new Set(
-        [own, store].flatMap((world) =>
-          [...world.destinations.values()].flatMap((box) =>
-            box.waitingNow(now()).flatMap(({ parcel }) => readLetter(parcel.event)?.id ?? []),
-          ),
-        ),
-      ),
+    letters: () => {
+      const lying = [own, store].flatMap(({ destinations }) =>
+        [...destinations.values()].flatMap((box) => box.waitingNow(now())),
+      )
+      return new Set([
+        ...lying.flatMap(({ parcel }) => readLetter(parcel.event)?.id ?? []),
+        ...store.letters.keys(),
+      ])
+    },
+    kept: () => [...store.letters.values()],
   }
 }
 
