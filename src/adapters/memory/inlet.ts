@@ -12,6 +12,9 @@ interface Out {
   readonly token: number
 }
 
+/** A reason of its own: the one that would be made for each abort costs more than all the rest. */
+const OVER = 'the wait is over'
+
 export type Terms = Pick<Subscription, 'lease' | 'window' | 'ledgerKey'>
 
 export const openInlet = (world: World, box: Box, terms: Terms, { clock }: Tools): Inlet => {
@@ -56,7 +59,7 @@ export const openInlet = (world: World, box: Box, terms: Terms, { clock }: Tools
       const end = () => {
         box.bell.delete(end)
         signal.removeEventListener('abort', end)
-        rest.abort()
+        rest.abort(OVER)
         resolve()
       }
       box.bell.add(end)

@@ -4,25 +4,11 @@ import type { Claim, Ending, Held, LedgerKey } from '../../core/ledger.ts'
 import type { Letter } from '../../core/letter.ts'
 import type { Parcel } from '../../core/parcel.ts'
 import type { Instant } from '../../core/time.ts'
-import {
-  type Expectation,
-  type Fate,
-  isOver,
-  nameOf,
-  newFate,
-  type Out,
-  type Run,
-  tellParcel,
-} from './fate.ts'
+import { type Expectation, type Fate, nameOf, newFate, type Out, type Run, tellParcel } from './fate.ts'
 import type { Concern, Life } from './life.ts'
+import { checkBeginning, orphan } from './runs.ts'
 import { KILLS } from './scenario.ts'
-
-/** A promise that was broken: which, and how. */
-export interface Violation {
-  readonly law: 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8' | 'journal' | 'contract'
-  readonly what: string
-  readonly at: Instant
-}
+import type { Law, Violation } from './violation.ts'
 
 /**
  * The model: what the world was asked to do and did, below all faults, and what handlers did. It knows nothing of how
@@ -32,7 +18,7 @@ export interface Account {
   readonly fates: ReadonlyMap<string, Fate>
   readonly violations: Violation[]
   expect(expected: Expectation): void
-  broken(law: Violation['law'], what: string): void
+  broken(law: Law, what: string): void
   excuse(concern: Concern): void
   /** The broker hands it over once more. */
   doubled(concern: Concern): void
@@ -70,7 +56,7 @@ export const createAccount = (now: () => Instant, trace: (who: string, what: str
   let moment = 0
   let places = 0
 
-  const broken = (law: Violation['law'], what: string): void => {
+  const broken = (law: Law, what: string): void => {
     trace('model', `${law} broken: ${what}`)
     violations.push({ law, what, at: now() })
   }
@@ -238,10 +224,10 @@ export const createAccount = (now: () => Instant, trace: (who: string, what: str
         (each) => each.life === life && !each.run && each.delivery.parcel.trail.spent === trail.spent,
       )
       trace(life.name, `${nameOf(fate)} attempt ${attempt}: ${fate.does}`)
-      if (!out && fate.excuses === 0) broken('contract', `${nameOf(fate)} ran and was not delivered`)
       if (attempt > fate.limit) broken('I5', `${nameOf(fate)}: attempt ${attempt} of ${fate.limit}`)
-      if (out) checkOnce(fate, out, trail.generation)
-      checkOrder(fate)
+      const { orderKey } = fate
+      const line = orderKey === undefined ? [] : (lines.get(nameOf({ service, id: orderKey })) ?? [])
+      checkBeginning(fate, out, line, now(), broken)
       const run: Run = { fate, out: out ?? orphan(fate, life), began: now(), attempt, completed: false }
       if (out) out.run = run
       fate.runs.add(run)
@@ -290,40 +276,5 @@ export const createAccount = (now: () => Instant, trace: (who: string, what: str
     },
   }
 
-  /** Dedup: what was recorded is not run again; and nobody runs beside the holder while nothing went wrong. */
-  const checkOnce = (fate: Fate, out: Out, generation: number): void => {
-    if (out.superseded && fate.excuses === 0) broken('I4', `${nameOf(fate)} ran after its lease was over`)
-    if (!fate.dedup) return
-    if (fate.recorded !== undefined && out.moment > fate.recorded)
-      broken('I3', `${nameOf(fate)} ran after it was done`)
-    const death = fate.deaths.get(generation)
-    if (death && out.moment > death.moment && fate.excuses === 0) {
-      broken('I3', `${nameOf(fate)} ran after it was dead`)
-    }
-    const beside = [...fate.runs].some(({ began }) => now() < began + fate.timeout)
-    if (beside && fate.excuses === 0) broken('I3', `${nameOf(fate)} runs twice at once`)
-  }
-
-  const checkOrder = (fate: Fate): void => {
-    if (fate.orderKey === undefined) return
-    const line = lines.get(nameOf({ service: fate.service, id: fate.orderKey })) ?? []
-    for (const earlier of line) {
-      if (earlier === fate) return
-      if (!isOver(earlier)) broken('I6', `${nameOf(fate)} ran before ${nameOf(earlier)} was over`)
-    }
-  }
-
   return account
-}
-
-const orphan = (fate: Fate, life: Life): Out => {
-  const parcel = { trail: { spent: 0, generation: 0, counts: {}, records: [] }, due: 0 } as unknown as Parcel
-  return {
-    fate,
-    life,
-    delivery: { parcel, redelivered: false },
-    moment: 0,
-    superseded: false,
-    run: undefined,
-  }
 }

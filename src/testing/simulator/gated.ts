@@ -63,7 +63,7 @@ const gateInlet = (
 
   const receive: Inlet['receive'] = async (max, signal, except) => {
     const enough = new AbortController()
-    const end = () => enough.abort()
+    const end = () => enough.abort('nobody waits any more')
     signal.addEventListener('abort', end, { once: true })
     life.gone.addEventListener('abort', end, { once: true })
     if (signal.aborted) end()

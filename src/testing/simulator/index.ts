@@ -1,3 +1,3 @@
-export type { Violation } from './account.ts'
 export type { Plant } from './plant.ts'
 export { type Line, type Simulation, simulate } from './simulate.ts'
+export type { Violation } from './violation.ts'

@@ -107,12 +107,15 @@ export const startLife = (options: LifeOptions): Life => {
     name,
     dead: false,
     pausedUntil: 0 as Instant,
-    clock: { now: scheduler.now, sleep: (ms, signal) => scheduler.clockOf(life).sleep(ms, signal) },
+    get clock() {
+      return clock
+    },
     gone: gone.signal,
     gate,
     step,
     crash,
   }
+  const clock = scheduler.clockOf(life)
   return life
 }
 

@@ -257,6 +257,14 @@ export const PLANTED: readonly Plant[] = [
     }),
   },
   {
+    name: 'receipt forgotten',
+    what: 'the office is not told how a replay ended',
+    breaks: ['I1'],
+    transport: settling((settlement) =>
+      settlement.do === 'ack' ? { do: 'ack', delivery: settlement.delivery } : settlement,
+    ),
+  },
+  {
     name: 'too early',
     what: 'a parcel is handed over before it is due',
     breaks: ['contract'],

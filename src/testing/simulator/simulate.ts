@@ -3,7 +3,7 @@ import type { Instant } from '../../core/time.ts'
 import { readRules } from '../../rules/index.ts'
 import { type App, createApp } from '../../runtime/app.ts'
 import { loadedDice } from '../dice.ts'
-import { type Account, createAccount, type Violation } from './account.ts'
+import { type Account, createAccount } from './account.ts'
 import { type Chance, chanceOf } from './chance.ts'
 import { handlerOf } from './handlers.ts'
 import { checkEnd, haveLetters, isQuiet } from './laws.ts'
@@ -13,6 +13,7 @@ import { checkReplays, openOffice, replayAll } from './operator.ts'
 import type { Plant } from './plant.ts'
 import { LEASE, type Planned, type Scenario, scenarioOf } from './scenario.ts'
 import { createScheduler, type Scheduler } from './scheduler.ts'
+import type { Violation } from './violation.ts'
 import { createBeyond } from './world.ts'
 
 export interface Line {
@@ -32,9 +33,11 @@ export interface Simulation {
 }
 
 /** How long things may go wrong, and how long after that all must have come to its end. */
-const STORM = 9000
+const STORM = 7000
 const PATIENCE = 120_000
 const MOST_STEPS = 30_000
+/** Longer than any handler that goes on when its time is over. */
+const LATE = 1500
 
 /** The whole runtime, several processes, one world, one seed. */
 export const simulate = async (seed: number, plant: Plant = HEALTHY): Promise<Simulation> => {
@@ -243,8 +246,8 @@ const run = async (setting: Setting): Promise<void> => {
     const settled = () => quiet() && replayed && told() && haveLetters(account, beyond.letters())
     await scheduler.run(() => hopeless() || settled(), scheduler.now() + PATIENCE)
   }
-  // what comes late must change nothing: leases and claims that nobody holds run out meanwhile
-  if (!hopeless()) await scheduler.run(hopeless, scheduler.now() + 2 * LEASE)
+  // what comes late must change nothing
+  if (!hopeless()) await scheduler.run(hopeless, scheduler.now() + LATE)
   if (!hopeless()) {
     if (unpublished > 0) account.broken('I7', `${unpublished} events could not be published`)
     if (!replayed) account.broken('I7', 'the office could not replay')
