@@ -133,7 +133,8 @@ export const createAccount = (now: () => Instant, trace: (who: string, what: str
       if (before) before.superseded = true
       if (before && !redelivered)
         broken('contract', `${nameOf(fate)} came again and was not told redelivered`)
-      const due = fate.copies > 1 || fate.excuses > 0 ? parcel.due : Math.max(parcel.due, fate.due)
+      const due =
+        fate.copies > 1 || fate.homes > 1 || fate.excuses > 0 ? parcel.due : Math.max(parcel.due, fate.due)
       if (due > now()) broken('contract', `${nameOf(fate)} came ${due - now()} ms too early`)
       // whoever stands still hears of it when its time may be over
       if (life.pausedUntil > now()) fate.excuses++

@@ -87,6 +87,8 @@ export const startLife = (options: LifeOptions): Life => {
     if (fault === 'fails') throw new Injected(`${point} fails on purpose`)
     const answer = await act()
     if (life.dead) return never()
+    // what waited for long may end when the storm is over
+    if (!options.weather()) return answer
     if (fault === 'crash after') {
       crash(point)
       return never()

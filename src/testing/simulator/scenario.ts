@@ -59,7 +59,7 @@ export const CONCURRENCY = 3
 export const BREAKER = { failures: 3, open: 2000, probes: 1 }
 /** So often an event may kill its process. */
 export const KILLS = 3
-export const BUDGET = { ratio: 0.5, perSecond: 2, burst: 5 }
+export const BUDGET = { ratio: 0.2, perSecond: 1, burst: 2 }
 
 const SERVICES = new Map([
   ['alpha', ['plain.made', 'mail.sent', 'bomb.armed']],

@@ -235,14 +235,20 @@ const run = async (setting: Setting): Promise<void> => {
     operate()
     await scheduler.run(hopeless, again + STORM / 3)
     stormy = false
-    // whoever had it open may have died: another hears the rest
-    const reopen = (): void => {
+    // whoever had it open may have died: another hears the rest, and names what was marked and never sent
+    const reopen = async (): Promise<void> => {
       const entry = alive.find(({ ready }) => ready)
-      if (entry) void openOffice(entry.app, entry.tools)
-      else scheduler.after(400, reopen)
+      if (!entry) return void scheduler.after(400, reopen)
+      const office = await openOffice(entry.app, entry.tools)
+      for (let ids = lost(); ids.length > 0; ids = lost()) {
+        await entry.tools.clock.sleep(PATIENCE / 4)
+        if (lost().length > 0) await office.replay({ ids: lost() })
+      }
     }
-    reopen()
-    const told = () => beyond.kept().every(({ state }) => state !== 'replaying')
+    const lost = () =>
+      beyond.kept().flatMap(({ letter, state }) => (state === 'replaying' ? [letter.id] : []))
+    void reopen()
+    const told = () => lost().length === 0
     const settled = () => quiet() && replayed && told() && haveLetters(account, beyond.letters())
     await scheduler.run(() => hopeless() || settled(), scheduler.now() + PATIENCE)
   }
