@@ -10,6 +10,7 @@ import { createCaps } from './caps.ts'
 import { claimAll, claimed, heldBy, isSuspect } from './claims.ts'
 import { createGate, type Gate } from './gate.ts'
 import { createLanes } from './lanes.ts'
+import { closeInlet, releaseClaims } from './leave.ts'
 import { type Ledgers, settlerByStore, withOwnClaims } from './ledgers.ts'
 import { type Coming, createMover, type Mover } from './moving.ts'
 import { createSettler, type Settler } from './settle.ts'
@@ -288,26 +289,5 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
       for (const { inlet } of doors) await closeInlet(inlet, name, tools)
       journal({ at: clock.now(), is: 'drained', service: name })
     },
-  }
-}
-
-/** One that can't be closed must not keep the others, and the process, from leaving: its deliveries come back anyway. */
-const closeInlet = async (inlet: Inlet, name: string, { clock, journal }: Tools): Promise<void> => {
-  try {
-    await inlet.close()
-  } catch (error) {
-    journal({ at: clock.now(), is: 'trouble', where: `closing an inlet of ${name}`, error: error as Error })
-  }
-}
-
-/** What never began goes back with its inlet's close; its claim must not look like a crash. */
-const releaseClaims = async ({ out, ledger }: OpenDoor, { clock, journal }: Tools): Promise<void> => {
-  const held = out.values().flatMap(heldBy)
-  if (!ledger || held.length === 0) return
-  try {
-    await ledger.finish(held.map((each) => ({ held: each, as: 'free' as const })))
-  } catch (error) {
-    // they run out by themselves; a ledger that is down must not keep the service from leaving
-    journal({ at: clock.now(), is: 'trouble', where: 'releasing claims', error: error as Error })
   }
 }
