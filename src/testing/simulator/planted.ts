@@ -252,6 +252,7 @@ export const PLANTED: readonly Plant[] = [
     transport: (transport, { clock }) => ({
       ...transport,
       publish: async (topic, events) => {
+        // nobody is told: that is the bug
         void clock.sleep(50).then(() => transport.publish(topic, events).catch(() => undefined))
       },
     }),

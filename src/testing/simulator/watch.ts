@@ -27,9 +27,11 @@ export const watchTransport = (transport: Transport, options: WatchOptions): Tra
   forward: async (to, parcels) => {
     for (const parcel of parcels) {
       const before = options.puts()
-      await transport.forward(to, [parcel])
-      // where order is kept, what stands in line already is not put there twice
-      if (options.puts() > before) options.account.placed(to.service, parcel, 'again')
+      const forwarding = transport.forward(to, [parcel])
+      // counted at once: others may put something while we wait. Where order is kept, what stands in line is not put twice
+      const isPut = options.puts() > before
+      await forwarding
+      if (isPut) options.account.placed(to.service, parcel, 'again')
     }
   },
   subscribe: async (to) => watchInlet(await transport.subscribe(to), to.service, options),
