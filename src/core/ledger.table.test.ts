@@ -101,7 +101,7 @@ describe('the end of a claim', () => {
     ['done', true, 'done', 2, 0],
     ['spent', true, 'free', 2, 0],
     ['dead', true, 'dead', 2, 0],
-    ['free', true, 'free', 1, 0],
+    ['free', true, 'free', 1, 3],
   ] as const)('%s, begun: %s', (as, begun, state, attempt, crashes) => {
     expect(finishRow(row({ begun }), { key, token: 7 }, as, NOW)).toStrictEqual({
       hash: 'h',

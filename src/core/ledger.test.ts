@@ -234,7 +234,9 @@ test('a claim left to run out counts as a crash, an ended one never', () => {
   const freed = finishRow(third.row, held(third.row), 'free', 35)
   expect(claimRow(freed, key, 36, 50).claim).toMatchObject({ is: 'fresh', crashes: 2 })
   const ran = finishRow(beginRow(third.row, held(third.row)), held(third.row), 'free', 35)
-  expect(claimRow(ran, key, 36, 50).claim).toMatchObject({ is: 'fresh', crashes: 0 })
+  expect(claimRow(ran, key, 36, 50).claim).toMatchObject({ is: 'fresh', crashes: 2 })
+  const ended = finishRow(beginRow(third.row, held(third.row)), held(third.row), 'spent', 35)
+  expect(claimRow(ended, { ...key, attempt: 2 }, 36, 50).claim).toMatchObject({ is: 'fresh', crashes: 0 })
 })
 
 test('how a settlement ends its claim', () => {

@@ -104,8 +104,8 @@ export const beginRow = (row: LedgerRow | undefined, { token }: Held): LedgerRow
   row && row.token === token && row.state === 'claimed' ? { ...row, begun: true } : undefined
 
 /**
- * The row after its claim ended; undefined where the token is no longer the current one. Whoever ran and came to any
- * end is cleared of suspicion; one that is freed before it was begun is not.
+ * The row after its claim ended; undefined where the token is no longer the current one. Whoever came to an
+ * end of its own is cleared of suspicion; one that is freed is not: nobody can be sure that it has run.
  */
 export const finishRow = (
   row: LedgerRow | undefined,
@@ -119,7 +119,7 @@ export const finishRow = (
     state: as === 'spent' ? 'free' : as,
     attempt: as === 'free' ? key.attempt - 1 : key.attempt,
     until: now + key.ttl,
-    crashes: as === 'free' && !row.begun ? row.crashes : 0,
+    crashes: as === 'free' ? row.crashes : 0,
   }
 }
 

@@ -63,7 +63,7 @@ export const rowStatements = (schema: string): RowStatements => {
       FROM ${HELD} WHERE (SELECT count(*) FROM mine) > 0 AND ${OURS}`,
     finish: `WITH ${locked(GIVEN)} UPDATE ${ledger} AS l
       SET state = g.state, attempt = g.attempt, until = g.until,
-        crashes = CASE WHEN l.begun THEN 0 ELSE l.crashes * g.crashes END
+        crashes = l.crashes * g.crashes
       FROM ${GIVEN} WHERE (SELECT count(*) FROM mine) > 0 AND ${OURS}
       RETURNING l.service, l.id, l.token`,
   }

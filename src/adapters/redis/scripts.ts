@@ -95,8 +95,8 @@ return 1
 `)
 
 /**
- * KEYS: rows. ARGV: now, then token, state, attempt, until and crashes for each key: 1 keeps those of a row that was not
- * begun. Answers 1 where the token was the current one.
+ * KEYS: rows. ARGV: now, then token, state, attempt, until and crashes for each key: 1 keeps those of the
+ * row. Answers 1 where the token was the current one.
  */
 export const FINISH = scriptOf(`${ROW}
 local now = tonumber(ARGV[1])
@@ -106,7 +106,7 @@ for i, key in ipairs(KEYS) do
   local row = read(redis.call('GET', key))
   if row and row.state == 'claimed' and row.token == tonumber(ARGV[at]) then
     row.state, row.attempt, row.untl = ARGV[at + 1], tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
-    if row.begun == '1' or ARGV[at + 4] == '0' then row.crashes = 0 end
+    if ARGV[at + 4] == '0' then row.crashes = 0 end
     keep(key, row, now, ENDED)
     answers[i] = 1
   else

@@ -101,9 +101,9 @@ export const renewClaim = (file: File, { key, token }: Held, until: Instant): vo
   file.sql(RENEW).run(instant(until), key.service, key.id, token)
 }
 
-/** Crashes: 0, or as many as there are where it was not begun. */
+/** Crashes: 0, or as many as there are. */
 const END = `
-UPDATE reprieve_ledger SET state = ?, attempt = ?, until = ?, crashes = crashes * ? * (1 - begun)
+UPDATE reprieve_ledger SET state = ?, attempt = ?, until = ?, crashes = crashes * ?
 WHERE service = ? AND id = ? AND token = ? AND state = 0`
 
 const END_WITH_PARCEL = `${END} AND EXISTS (SELECT 1 FROM reprieve_parcel AS p WHERE p.id = ? AND p.token = ?)`

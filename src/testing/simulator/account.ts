@@ -253,8 +253,8 @@ export const createAccount = (now: () => Instant, trace: (who: string, what: str
       broken('I5', `${nameOf(fate)} failed ${failures} times, and ${most} attempts were granted`)
     },
     kills: ({ fate }) => {
-      // each of them is an excuse as well, but not for the next; a mishap of another kind may clear it of suspicion
-      const most = KILLS * (1 + Math.max(0, fate.excuses - fate.kills))
+      // each of them is an excuse as well, but not for the next; a mishap of another kind may hide one death
+      const most = KILLS + Math.max(0, fate.excuses - fate.kills)
       if (++fate.kills > most) broken('I5', `${nameOf(fate)} killed ${fate.kills} processes, at most ${most}`)
     },
     effect: (run, key) => {
