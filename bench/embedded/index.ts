@@ -8,7 +8,7 @@ import { type Ground, oursConsuming, oursPublishing } from '../ours.ts'
 import { openBroker } from '../server.ts'
 import { versionOf } from '../versions.ts'
 import { heapProbe, withBacklog } from './backlog.ts'
-import { allDie, failsOnce } from './courses.ts'
+import { allDie, failsOnce, writesRow } from './courses.ts'
 import { rawDying, rawFailingOnce } from './failing.ts'
 import { freshFile } from './file.ts'
 import { bossFailingOnce } from './peer.ts'
@@ -66,6 +66,12 @@ export const open: OpenBench = async () => {
           oursConsuming({ name: 'reprieve, ids at random', rules, ground, id: randomUUID }),
           oursConsuming({ name: 'reprieve, upsert', rules: withPattern('upsert'), ground }),
           oursConsuming({ name: 'reprieve, state', rules: withPattern('state'), ground }),
+          oursConsuming({
+            name: 'reprieve, transaction and a row',
+            rules: withPattern('transaction'),
+            ground,
+            course: writesRow,
+          }),
           oursConsuming({ name: 'reprieve, no rule book', ground }),
         ],
       },
