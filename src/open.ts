@@ -1,11 +1,12 @@
 import type { Open, Opened } from './contracts/adapter.ts'
+import type { Doctor } from './contracts/doctor.ts'
 import type { AppStore, Store } from './contracts/store.ts'
 import type { Tools } from './contracts/tools.ts'
 import type { Transport } from './contracts/transport.ts'
 import { ReprieveError } from './core/error.ts'
 
 /** Which adapter a URL asks for. Adapters are loaded only then, and their client libraries with them. */
-const ADAPTERS: Readonly<Record<string, () => Promise<{ open: Open }>>> = {
+const ADAPTERS: Readonly<Record<string, () => Promise<{ open: Open; doctor: Doctor }>>> = {
   'memory:': () => import('./adapters/memory/index.ts'),
   'sqlite:': () => import('./adapters/sqlite/index.ts'),
   'amqp:': () => import('./adapters/rabbitmq/index.ts'),
@@ -17,7 +18,13 @@ const ADAPTERS: Readonly<Record<string, () => Promise<{ open: Open }>>> = {
   'rediss:': () => import('./adapters/redis/index.ts'),
 }
 
-export const openUrl = async (url: string, tools: Tools): Promise<Opened> => {
+export const openUrl = async (url: string, tools: Tools): Promise<Opened> =>
+  (await adapterFor(url)).open(url, tools)
+
+/** Who can say what is wrong there; nothing is opened. */
+export const doctorFor = async (url: string): Promise<Doctor> => (await adapterFor(url)).doctor
+
+const adapterFor = async (url: string): Promise<{ open: Open; doctor: Doctor }> => {
   const scheme = /^[a-z][a-z0-9+]*:/i.exec(url)?.[0].toLowerCase()
   const load = scheme === undefined ? undefined : ADAPTERS[scheme]
   if (!load) {
@@ -25,8 +32,7 @@ export const openUrl = async (url: string, tools: Tools): Promise<Opened> => {
       fix: 'use one of memory:, sqlite:app.db, amqp://host, kafka://host:9092, and for stores postgres://host/db, redis://host',
     })
   }
-  const { open } = await load()
-  return open(url, tools)
+  return load()
 }
 
 /** For what must carry events. Its store comes along where it has one. */

@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { registerDemo } from './demo/command.ts'
 import { registerDlq } from './dlq/command.ts'
+import { registerDoctor } from './doctor.ts'
 import { registerHand } from './hand/command.ts'
 import { withCommon } from './options.ts'
 import { registerPublish } from './publish/command.ts'
@@ -27,6 +28,7 @@ export const createProgram = (): Command => {
   registerDlq(program)
   registerHand(program)
   registerRules(program)
+  registerDoctor(program)
   registerTrials(program)
   return program
 }

@@ -12,6 +12,8 @@ export const CODE = {
   unknownMember: 25,
   rebalancing: 27,
   topicNotAllowed: 29,
+  groupNotAllowed: 30,
+  clusterNotAllowed: 31,
   topicExists: 36,
   invalidReplication: 38,
   duplicateSequence: 46,

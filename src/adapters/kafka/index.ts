@@ -4,6 +4,8 @@ import { readUrl } from './settings.ts'
 import { kafkaTransport } from './transport.ts'
 import { openWire } from './wire.ts'
 
+export { doctor } from './doctor.ts'
+
 /** `kafka://host:port[,host:port]`: a transport, no store. */
 export const open = (async (url, tools) => {
   const settings = readUrl(url)

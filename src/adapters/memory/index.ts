@@ -6,6 +6,8 @@ import { lettersOf } from './letters.ts'
 import { openTransport } from './transport.ts'
 import { worldOf } from './world.ts'
 
+export { doctor } from './doctor.ts'
+
 /** `memory:` is a world of its own; `memory:name` is the same one, as often as this process opens it. */
 export const open = (async (url, tools) => {
   const name = /^memory:(?:\/\/)?(.*)$/.exec(url)?.[1]

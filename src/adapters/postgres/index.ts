@@ -8,6 +8,8 @@ import { openPool } from './pool.ts'
 import { makeReady } from './schema.ts'
 import { readUrl } from './settings.ts'
 
+export { doctor } from './doctor.ts'
+
 /** `postgres://host/database`: a ledger and a board for any number of hosts; no transport, no letters. */
 export const open = (async (url, tools) => {
   const settings = readUrl(url)

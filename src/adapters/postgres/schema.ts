@@ -2,7 +2,9 @@ import { ReprieveError } from '../../core/error.ts'
 import type { Ask, Pool } from './pool.ts'
 import { stateOf, unavailable } from './trouble.ts'
 
-const VERSION = 2
+export const VERSION = 2
+/** As the server counts: 14. */
+export const OLDEST = 140_000
 
 /** One of our own, for `pg_advisory_xact_lock`: those that open at once make the tables one after another. */
 const LOCK = 7_236_459_812
@@ -51,7 +53,7 @@ export const makeReady = async (pool: Pool, schema: string): Promise<void> => {
       'use a database in UTF8, which can hold every id',
     )
   }
-  if (version < 140_000) {
+  if (version < OLDEST) {
     throw differs(
       pool.place,
       `the server is PostgreSQL ${Math.floor(version / 10_000)}`,

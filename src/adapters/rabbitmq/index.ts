@@ -13,6 +13,8 @@ import { readUrl, type Settings } from './settings.ts'
 import { declareDestination, declareSubscription, waitingIn } from './topology.ts'
 import { checkCarried, writeEvent } from './write.ts'
 
+export { doctor } from './doctor.ts'
+
 /** What a tier's expiry and the way home through the broker may take, on a machine that is busy. */
 const WAY_HOME = 250
 /** How many letters an office has out at once. */

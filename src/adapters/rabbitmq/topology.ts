@@ -36,27 +36,29 @@ export const declareSubscription =
     const queue = queueOf(to)
     const binding = bindingOf(to.topic)
     const dead = exchangeOfDead(queue)
-    const first = to.destinations[0]
     await channel.assertExchange(exchange, 'topic', DURABLE)
     await channel.assertExchange(dead, 'direct', DURABLE)
     for (const destination of to.destinations) {
       await channel.assertQueue(destination.name, destinationOptions(destination))
       await channel.bindQueue(destination.name, dead, destination.name)
     }
-    await channel.assertQueue(
-      queue,
-      queueOptions({
-        ...(type === 'quorum' && { ...QUORUM, 'x-delivery-limit': DELIVERY_LIMIT }),
-        ...(first && { 'x-dead-letter-exchange': dead, 'x-dead-letter-routing-key': first.name }),
-        ...(first && type === 'quorum' && SURELY),
-        // one consumer at a time, so that what arrives is taken in order however many workers there are
-        ...(to.order === 'key' && { 'x-single-active-consumer': true }),
-      }),
-    )
+    await channel.assertQueue(queue, subscriptionOptions(to, type))
     await channel.bindQueue(queue, exchange, binding)
   }
 
-const destinationOptions = ({ expire }: Destination): QueueOptions =>
+export const subscriptionOptions = (to: Subscription, type: 'quorum' | 'classic'): QueueOptions => {
+  const first = to.destinations[0]
+  const dead = exchangeOfDead(queueOf(to))
+  return queueOptions({
+    ...(type === 'quorum' && { ...QUORUM, 'x-delivery-limit': DELIVERY_LIMIT }),
+    ...(first && { 'x-dead-letter-exchange': dead, 'x-dead-letter-routing-key': first.name }),
+    ...(first && type === 'quorum' && SURELY),
+    // one consumer at a time, so that what arrives is taken in order however many workers there are
+    ...(to.order === 'key' && { 'x-single-active-consumer': true }),
+  })
+}
+
+export const destinationOptions = ({ expire }: Destination): QueueOptions =>
   queueOptions({ ...QUORUM, ...(expire !== undefined && { 'x-message-ttl': expire }) })
 
 /** For whoever only collects: an existing queue will do as it is. */
@@ -81,12 +83,12 @@ export const declareTier =
   async (channel: Channel): Promise<void> => {
     const name = tierName(tier)
     await channel.assertExchange(name, 'fanout', DURABLE)
-    await channel.assertQueue(
-      name,
-      queueOptions({ ...QUORUM, ...SURELY, 'x-message-ttl': tier, 'x-dead-letter-exchange': '' }),
-    )
+    await channel.assertQueue(name, tierOptions(tier))
     await channel.bindQueue(name, name, '')
   }
+
+export const tierOptions = (tier: Millis): QueueOptions =>
+  queueOptions({ ...QUORUM, ...SURELY, 'x-message-ttl': tier, 'x-dead-letter-exchange': '' })
 
 export type Declare = (channel: Channel, spare: () => Promise<Channel>) => Promise<void>
 

@@ -7,6 +7,8 @@ import { openLink } from './link.ts'
 import { checkServer } from './server.ts'
 import { readUrl } from './settings.ts'
 
+export { doctor } from './doctor.ts'
+
 /** `redis://host`: a ledger and a board for any number of hosts; no transport, no letters. */
 export const open = (async (url, tools) => {
   const settings = readUrl(url)

@@ -35,5 +35,7 @@ export const checkServer = async (link: Link, { clock, journal }: Tools): Promis
   }
 }
 
-const readInfo = (text: string): Readonly<Record<string, string | undefined>> =>
+export type Info = Readonly<Record<string, string | undefined>>
+
+export const readInfo = (text: string): Info =>
   Object.fromEntries([...text.matchAll(/^(\w+):(.*?)\r?$/gm)].map(([, name, value]) => [name, value]))

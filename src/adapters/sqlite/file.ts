@@ -160,16 +160,16 @@ const versionOf = (path: string, database: DatabaseSync): number => {
 
 /** SQLite says 'unable to open' for all of these; people deserve to know which it is. */
 const checkPlace = (path: string): void => {
-  const kind = kindOf(path)
+  const kind = fileKind(path)
   if (kind === 'folder') refuse(path, 'it is a folder', `name a file in it, like '${path}/app.db'`)
   if (kind === 'other') refuse(path, 'it is no regular file', 'name another file')
   const folder = dirname(path)
-  if (kind === 'nothing' && kindOf(folder) !== 'folder') {
+  if (kind === 'nothing' && fileKind(folder) !== 'folder') {
     refuse(path, `there is no folder '${folder}'`, `make it: mkdir -p '${folder}'`)
   }
 }
 
-const kindOf = (path: string): 'nothing' | 'file' | 'folder' | 'other' => {
+export const fileKind = (path: string): 'nothing' | 'file' | 'folder' | 'other' => {
   try {
     const stat = statSync(path, { throwIfNoEntry: false })
     if (!stat) return 'nothing'

@@ -10,6 +10,7 @@ import { transportOf } from './transport.ts'
 import { readUrl } from './url.ts'
 import type { Counts, Writer } from './writer.ts'
 
+export { doctor } from './doctor.ts'
 export type { Counts } from './writer.ts'
 
 const writers = new WeakMap<Opened, Writer>()

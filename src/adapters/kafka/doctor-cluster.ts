@@ -1,0 +1,207 @@
+import { connect } from 'node:net'
+import type { Found, NeededTopic } from './checks.ts'
+import { CODE, hasCode, reasonOf } from './errors.ts'
+import type { Wire } from './wire.ts'
+
+const FETCH = 1
+const OFFSET_COMMIT = 8
+/** The versions that are spoken here whatever else a broker can; both came with Kafka 3.1 at the latest. */
+const SPOKEN: readonly (readonly [key: number, version: number, name: string])[] = [
+  [FETCH, 13, 'Fetch'],
+  [OFFSET_COMMIT, 8, 'OffsetCommit'],
+]
+const BROKER = 4
+const CONNECT = 3000
+const DAY = 24 * 60 * 60_000
+
+/** By the names that they give for themselves, which need not be those in the URL. */
+export const reachable = async ({ admin, tools }: Wire): Promise<readonly Found[]> => {
+  const { brokers } = await admin.metadata({ topics: [], forceUpdate: true })
+  const deaf: string[] = []
+  for (const { host, port } of brokers.values()) {
+    const heard = await new Promise<boolean>((resolve) => {
+      const done = new AbortController()
+      const socket = connect({ host, port })
+      const end = (well: boolean) => {
+        done.abort()
+        socket.destroy()
+        resolve(well)
+      }
+      socket.once('connect', () => end(true))
+      socket.once('error', () => end(false))
+      void tools.clock.sleep(CONNECT, done.signal).then(() => end(false))
+    })
+    if (!heard) deaf.push(`${host}:${port}`)
+  }
+  if (deaf.length === 0) {
+    const what = `${brokers.size} of ${brokers.size} are reached by the names they give for themselves`
+    return [{ check: 'kafka-brokers', level: 'fine', where: 'brokers', what }]
+  }
+  return deaf.map((where) => ({
+    check: 'kafka-brokers' as const,
+    level: 'wrong' as const,
+    where,
+    what: 'a broker gives this as its name, and from here nothing answers there',
+    why: 'whatever it leads can neither be read nor written from this host',
+    fix: 'start it, or mend its advertised.listeners to a name that is known here',
+  }))
+}
+
+export const cluster = async (wire: Wire): Promise<readonly Found[]> => [
+  ...(await versions(wire)),
+  ...(await brokerSettings(wire)),
+]
+
+const versions = async ({ admin }: Wire): Promise<readonly Found[]> => {
+  const apis = await admin.listApis()
+  const missing = SPOKEN.filter(
+    ([key, version]) =>
+      !apis.some(
+        ({ apiKey, minVersion, maxVersion }) =>
+          apiKey === key && minVersion <= version && version <= maxVersion,
+      ),
+  )
+  if (missing.length === 0) {
+    return [
+      { check: 'kafka-version', level: 'fine', where: 'brokers', what: 'they speak what is spoken here' },
+    ]
+  }
+  const names = missing.map(([, version, name]) => `${name} ${version}`).join(', ')
+  return [
+    {
+      check: 'kafka-version',
+      level: 'wrong',
+      where: 'brokers',
+      what: `they don't speak ${names}`,
+      why: 'nothing can be consumed without it',
+      fix: 'use Kafka 3.1 or newer',
+    },
+  ]
+}
+
+const brokerSettings = async ({ admin }: Wire): Promise<readonly Found[]> => {
+  const { brokers } = await admin.metadata({ topics: [] })
+  const [first] = brokers.keys()
+  const keys = ['offsets.retention.minutes', 'auto.create.topics.enable']
+  let settings: ReadonlyMap<string, string | null | undefined>
+  try {
+    const [answer] = await admin.describeConfigs({
+      resources: [{ resourceType: BROKER, resourceName: String(first), configurationKeys: keys }],
+    })
+    settings = new Map(answer?.configs.map(({ name, value }) => [name, value]))
+  } catch (error) {
+    return [notSeen('the settings of brokers', error)]
+  }
+  const found: Found[] = []
+  const minutes = settings.get(keys[0]!)
+  if (minutes) {
+    const ms = Number(minutes) * 60_000
+    const short = ms < DAY
+    found.push({
+      check: 'kafka-offsets',
+      level: short ? 'risky' : 'fine',
+      where: keys[0]!,
+      what: `offsets of a consumer group that is away are kept for ${span(ms)}`,
+      ...(short && {
+        why: 'a service that is down for longer begins again at the start of its topics: all of it is delivered again',
+        fix: 'set offsets.retention.minutes to a week (10080), the default',
+      }),
+    })
+  }
+  if (settings.has(keys[1]!)) {
+    const on = settings.get(keys[1]!) === 'true'
+    const what = on
+      ? 'on: a misspelt topic of another producer is made in silence; Reprieve makes its own and relies on nothing'
+      : 'off: Reprieve makes its own topics'
+    found.push({ check: 'kafka-auto-create', level: 'fine', where: keys[1]!, what })
+  }
+  return found
+}
+
+export const span = (ms: number): string => {
+  for (const [unit, name] of [
+    [DAY, 'days'],
+    [3_600_000, 'hours'],
+    [60_000, 'minutes'],
+  ] as const) {
+    if (ms >= unit) return `${Math.round((ms / unit) * 10) / 10} ${name}`
+  }
+  return `${Math.round(ms) / 1000} seconds`
+}
+
+/** What may not be looked at is told once, and is no fault by itself. */
+export const notSeen = (what: string, error: unknown): Found => ({
+  check: 'kafka-permissions',
+  level: 'risky',
+  where: what,
+  what: `can't be seen: ${reasonOf(error)}`,
+  why: 'whether retries or letters would be lost there is unknown',
+  fix: 'allow this user DescribeConfigs on the cluster and its topics, if only for this look',
+})
+
+export const coordinators = async (
+  { admin, client }: Wire,
+  groups: readonly string[],
+): Promise<readonly Found[]> => {
+  const found: Found[] = []
+  for (const group of groups) {
+    const where = `consumer group ${group}`
+    try {
+      await admin.findCoordinator({ keyType: client.FindCoordinatorKeyTypes.GROUP, keys: [group] })
+    } catch (error) {
+      const refused = hasCode(error, CODE.groupNotAllowed)
+      found.push({
+        check: refused ? 'kafka-permissions' : 'kafka-coordinator',
+        level: 'wrong',
+        where,
+        what: refused ? 'this user may not use it' : `nobody keeps its offsets: ${reasonOf(error)}`,
+        why: 'without it nothing is consumed',
+        fix: refused
+          ? 'allow this user Read and Describe on the group'
+          : 'look whether __consumer_offsets has all its leaders',
+      })
+    }
+  }
+  if (found.length > 0 || groups.length === 0) return found
+  const what = `${groups.length} have one`
+  return [{ check: 'kafka-coordinator', level: 'fine', where: 'consumer groups', what }]
+}
+
+/** The broker is asked whether it would make them, and makes nothing. */
+export const creatable = async (wire: Wire, missing: readonly NeededTopic[]): Promise<readonly Found[]> => {
+  if (missing.length === 0) return []
+  const { admin, client, settings } = wire
+  const where = 'topics'
+  try {
+    const { brokers, controllerId } = await admin.metadata({ topics: [] })
+    const broker = brokers.get(controllerId) ?? [...brokers.values()][0]!
+    const requests = missing.map(({ name, partitions }) => ({
+      name,
+      numPartitions: partitions,
+      replicationFactor: settings.replication,
+      assignments: [],
+      configs: [],
+    }))
+    const connection = await admin.connections.get(broker)
+    await client.createTopicsV7.api.async(connection, requests, 5000, true)
+  } catch (error) {
+    const refused = hasCode(error, CODE.topicNotAllowed, CODE.clusterNotAllowed)
+    const replicas = hasCode(error, CODE.invalidReplication)
+    return [
+      {
+        check: refused ? 'kafka-permissions' : 'kafka-missing',
+        level: 'wrong',
+        where,
+        what: `${missing.length} are not there, and could not be made: ${reasonOf(error)}`,
+        why: `such as ${missing[0]!.name}: a service that needs it refuses to start`,
+        fix: refused
+          ? 'allow this user to create topics, or create them beforehand'
+          : replicas
+            ? 'set ?replication= to what the brokers allow'
+            : 'mend what the broker says, or create them beforehand',
+      },
+    ]
+  }
+  const what = `${missing.length} are not there yet and will be made`
+  return [{ check: 'kafka-missing', level: 'fine', where, what }]
+}

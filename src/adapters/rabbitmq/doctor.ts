@@ -1,0 +1,262 @@
+import type { Doctor, Finding, Needed, Needs } from '../../contracts/doctor.ts'
+import { type Connection, loadClient, type QueueOptions } from './client.ts'
+import { openLink } from './link.ts'
+import { exchangeOfDead, queueOf, TIERS, tierName } from './names.ts'
+import { type Probe, probeOf, type Said } from './probe.ts'
+import { readUrl, type Settings } from './settings.ts'
+import { destinationOptions, subscriptionOptions, tierOptions } from './topology.ts'
+
+const CHECKS = [
+  'rabbitmq-version',
+  'rabbitmq-heartbeat',
+  'rabbitmq-alarm',
+  'rabbitmq-permissions',
+  'rabbitmq-differs',
+  'rabbitmq-missing',
+  'rabbitmq-consumer-timeout',
+  'rabbitmq-retention',
+] as const
+type Found = Finding<(typeof CHECKS)[number]>
+
+/** Quorum queues that dead-letter at least once came with 3.10. */
+const OLDEST = [3, 10] as const
+/** Its `consumer_timeout`, unless its operator changed it: AMQP does not tell. */
+const CONSUMER_TIMEOUT = 30 * 60_000
+
+export const doctor: Doctor = {
+  checks: CHECKS,
+  examine: async (url, needs, tools) => {
+    const settings = readUrl(url)
+    const link = openLink(await loadClient(), settings, tools)
+    try {
+      const connection = await link.connection()
+      const probe = probeOf(connection, tools)
+      const findings: Found[] = [...server(connection, settings), ...times(needs)]
+      findings.push(...(await publishing(probe, link.blocked)))
+      for (const each of wantedBy(needs, settings))
+        findings.push(...(await examineOne(each, probe, settings)))
+      return gathered(findings)
+    } finally {
+      await link.close()
+    }
+  },
+}
+
+/** Of the client's own, as far as it is looked at here. */
+interface Greeting {
+  readonly connection?: {
+    readonly serverProperties?: { readonly product?: unknown; readonly version?: unknown }
+    readonly heartbeat?: number
+  }
+}
+
+function* server(connection: Connection, { server, queue }: Settings): Generator<Found> {
+  const { serverProperties, heartbeat } = (connection as Greeting).connection ?? {}
+  const version = String(serverProperties?.version ?? '?')
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  const old = major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1])
+  const product = String(serverProperties?.product ?? 'an AMQP server')
+  if (product !== 'RabbitMQ' || old) {
+    yield {
+      check: 'rabbitmq-version',
+      level: 'wrong',
+      where: 'server',
+      what: `${product} ${version}`,
+      why: `quorum queues with a delivery limit that lose nothing when they dead-letter came with RabbitMQ ${OLDEST.join('.')}`,
+      fix: `use RabbitMQ ${OLDEST.join('.')} or newer`,
+    }
+  } else {
+    const limits =
+      major >= 4
+        ? ': a queue without a delivery limit has one of 20 there; ours are declared with their own'
+        : ''
+    yield { check: 'rabbitmq-version', level: 'fine', where: 'server', what: `RabbitMQ ${version}${limits}` }
+  }
+  if (queue === 'classic') {
+    yield {
+      check: 'rabbitmq-version',
+      level: 'risky',
+      where: '?queue=classic',
+      what: 'classic queues were asked for',
+      why: 'they stand on one node, and what the broker dead-letters by itself may be lost',
+      fix: 'leave ?queue= out of the URL: quorum queues are the default',
+    }
+  }
+  const beats = (heartbeat ?? server.heartbeat) > 0
+  yield {
+    check: 'rabbitmq-heartbeat',
+    level: beats ? 'fine' : 'risky',
+    where: 'connection',
+    what: beats ? `every ${heartbeat} s` : 'there is none',
+    ...(!beats && {
+      why: 'a connection that is half-open is never noticed: its deliveries are held until the system gives up',
+      fix: 'leave ?heartbeat= out of the URL (15 s), and let the server have one',
+    }),
+  }
+}
+
+function* times({ subscriptions }: Needs): Generator<Found> {
+  const over = subscriptions.filter(({ unsettled }) => unsettled > CONSUMER_TIMEOUT)
+  for (const { to, unsettled } of over) {
+    yield {
+      check: 'rabbitmq-consumer-timeout',
+      level: 'risky',
+      where: queueOf(to),
+      what: `a delivery may stay unsettled for ${minutes(unsettled)}, and consumer_timeout is ${minutes(CONSUMER_TIMEOUT)} by default`,
+      why: 'the broker closes the channel then, and everything in its window is delivered again',
+      fix: "make 'window' smaller, 'concurrency' larger or 'timeout' shorter; or raise consumer_timeout on the broker",
+    }
+  }
+  if (over.length === 0) {
+    const what = `nothing stays unsettled for the default of ${minutes(CONSUMER_TIMEOUT)}`
+    yield { check: 'rabbitmq-consumer-timeout', level: 'fine', where: 'consumer_timeout', what }
+  }
+  yield* retention(subscriptions)
+}
+
+const minutes = (ms: number): string => `${Math.round(ms / 6000) / 10} min`
+const days = (ms: number): string => `${Math.round(ms / 8_640_000) / 10} days`
+
+function* retention(subscriptions: readonly Needed[]): Generator<Found> {
+  const told = new Set<string>()
+  for (const { to, retention: keep } of subscriptions) {
+    for (const { name, expire } of to.destinations) {
+      if (expire === undefined || expire >= keep || told.has(name)) continue
+      told.add(name)
+      yield {
+        check: 'rabbitmq-retention',
+        level: 'risky',
+        where: name,
+        what: `the broker drops letters there after ${days(expire)}, and the rules keep them for ${days(keep)}`,
+        why: 'a letter that no office takes over in that time is gone, with the event in it',
+        fix: "make 'deadLetter.expire' as long as 'retention', or let an office run",
+      }
+    }
+  }
+  if (told.size === 0) {
+    const what = 'the broker drops no letter before its time'
+    yield { check: 'rabbitmq-retention', level: 'fine', where: 'dead letters', what }
+  }
+}
+
+/** An alarm is told to those who publish, and only to them. */
+const publishing = async (probe: Probe, blocked: () => string | undefined): Promise<readonly Found[]> => {
+  const said = await probe.publish()
+  const why = blocked()
+  if (said === 'late' || why !== undefined) {
+    return [
+      {
+        check: 'rabbitmq-alarm',
+        level: 'wrong',
+        where: 'server',
+        what: `it takes no messages at the moment (${why ?? 'it does not confirm'})`,
+        why: 'nothing can be published, retried or buried until it does; consumers go on and then wait',
+        fix: 'free memory or disk on the broker, or raise vm_memory_high_watermark and disk_free_limit with care',
+      },
+    ]
+  }
+  const fine: Found = { check: 'rabbitmq-alarm', level: 'fine', where: 'server', what: 'it takes messages' }
+  if (said.code !== 403) return [fine]
+  return [fine, refused('the default exchange', 'write', said)]
+}
+
+/** A queue or an exchange that a subscription needs. */
+type Wanted =
+  | { readonly is: 'queue'; readonly name: string; readonly options: QueueOptions }
+  | { readonly is: 'exchange'; readonly name: string; readonly type: string }
+
+const wantedBy = ({ subscriptions }: Needs, { exchange, queue }: Settings): readonly Wanted[] => {
+  if (subscriptions.length === 0) return []
+  const all: Wanted[] = [{ is: 'exchange', name: exchange, type: 'topic' }]
+  for (const { to } of subscriptions) {
+    const name = queueOf(to)
+    all.push({ is: 'exchange', name: exchangeOfDead(name), type: 'direct' })
+    for (const each of to.destinations)
+      all.push({ is: 'queue', name: each.name, options: destinationOptions(each) })
+    all.push({ is: 'queue', name, options: subscriptionOptions(to, queue) })
+  }
+  for (const tier of TIERS) {
+    all.push({ is: 'exchange', name: tierName(tier), type: 'fanout' })
+    all.push({ is: 'queue', name: tierName(tier), options: tierOptions(tier) })
+  }
+  return [...new Map(all.map((each) => [`${each.is} ${each.name}`, each])).values()]
+}
+
+const examineOne = async (wanted: Wanted, probe: Probe, settings: Settings): Promise<readonly Found[]> => {
+  const { is, name } = wanted
+  const where = `${is} ${name}`
+  const there = await (is === 'queue' ? probe.queueThere(name) : probe.exchangeThere(name))
+  const found: Found[] = []
+  const made = await (there ? declared(wanted, probe) : declarable(wanted, probe))
+  if (made.code === 403) found.push(refused(where, 'configure', made))
+  else if (there && made.code !== undefined) found.push(differs(where, made, settings))
+  else if (there)
+    found.push({ check: 'rabbitmq-differs', level: 'fine', where, what: 'it is as it should be' })
+  else found.push({ check: 'rabbitmq-missing', level: 'fine', where, what: 'not there yet; it will be made' })
+  const used = await (is === 'queue' ? probe.readQueue(name) : probe.useExchange(name))
+  if (used.code === 403) found.push(refused(where, is === 'queue' ? 'read' : 'write and read', used))
+  return found
+}
+
+const declared = (wanted: Wanted, probe: Probe): Promise<Said> =>
+  wanted.is === 'queue'
+    ? probe.sameQueue(wanted.name, wanted.options)
+    : probe.sameExchange(wanted.name, wanted.type)
+
+const declarable = (wanted: Wanted, probe: Probe): Promise<Said> =>
+  wanted.is === 'queue'
+    ? probe.configureQueue(wanted.name, wanted.options)
+    : probe.configureExchange(wanted.name, wanted.type)
+
+const DIFFERENCE = /inequivalent arg '(.+?)'/
+const VALUES = /received (.+) but current is (.+)$/
+
+const differs = (where: string, { text }: Said, { place }: Settings): Found => {
+  const [, setting] = DIFFERENCE.exec(text) ?? []
+  const [, asked, has] = VALUES.exec(text) ?? []
+  const values = has ? `: we ask for ${asked}, it has ${has}` : ''
+  const limit = setting === 'x-delivery-limit'
+  return {
+    check: 'rabbitmq-differs',
+    level: 'wrong',
+    where,
+    what: setting ? `it exists with another ${setting}${values}` : text,
+    why: limit
+      ? 'the broker itself would bury what was delivered too often, before the rules say so; and a service refuses to start'
+      : 'a service that needs it refuses to start',
+    fix: `ask for what is there (in the rules or the URL), or empty and delete the ${where} at ${place} yourself; nothing is ever deleted for you`,
+  }
+}
+
+const refused = (where: string, right: string, { text }: Said): Found => ({
+  check: 'rabbitmq-permissions',
+  level: 'wrong',
+  where,
+  what: `the user lacks the ${right} permission`,
+  why: text.replace(/^ACCESS_REFUSED - /, 'the broker says: '),
+  fix: 'rabbitmqctl set_permissions -p <vhost> <our user> <configure> <write> <read>, with patterns that take in this name; amq.default is the default exchange',
+})
+
+/** What is well is said in one line for each check, however many queues there are. */
+const gathered = (findings: readonly Found[]): readonly Found[] => {
+  const told = findings.filter(({ level, check }) => level !== 'fine' || !check.match(/differs|missing/))
+  const count = (check: Found['check']) =>
+    findings.filter((each) => each.check === check && each.level === 'fine').length
+  const same = count('rabbitmq-differs')
+  const missing = count('rabbitmq-missing')
+  const where = 'queues and exchanges'
+  if (same > 0)
+    told.push({ check: 'rabbitmq-differs', level: 'fine', where, what: `${same} are as they should be` })
+  if (missing > 0)
+    told.push({
+      check: 'rabbitmq-missing',
+      level: 'fine',
+      where,
+      what: `${missing} are not there yet and will be made`,
+    })
+  if (same + missing > 0 && !told.some(({ check }) => check === 'rabbitmq-permissions')) {
+    const what = 'the user may do what is needed'
+    told.push({ check: 'rabbitmq-permissions', level: 'fine', where, what })
+  }
+  return told
+}
