@@ -57,15 +57,17 @@ export async function makePostgres(home: string, dir: string): Promise<void> {
   await run(initdb!, made, { cwd: dir, env: environment() })
 }
 
-/** On a port of the caller's choice, so that it can be started again where it was. */
+/** On a port of the caller's choice, so that it can be started again where it was; more settings as `name=value`. */
 export async function startPostgres(
   home: string,
   dir: string,
   port: number,
   started: Started,
+  settings: Readonly<Record<string, string>> = {},
 ): Promise<string> {
   const as = await otherThanRoot([])
-  const [server, ...args] = [...as, programIn(home)!, '-D', join(dir, 'data'), ...listening(port)] as const
+  const data = ['-D', join(dir, 'data')]
+  const [server, ...args] = [...as, programIn(home)!, ...data, ...listening(port, settings)] as const
   const pid = launch(dir, server!, args, environment())
   started(pid, 'SIGINT') // at SIGTERM it would wait until every client has gone
   const url = `postgres://postgres:postgres@127.0.0.1:${port}/postgres`
@@ -76,8 +78,8 @@ export async function startPostgres(
 const FORMAT = ['-E', 'UTF8', '--no-locale', '-N']
 
 /** No socket in a folder: its path may be too long for one. */
-const listening = (port: number): string[] =>
-  Object.entries({ listen_addresses: '127.0.0.1', port, unix_socket_directories: '' }).flatMap(
+const listening = (port: number, settings: Readonly<Record<string, string>>): string[] =>
+  Object.entries({ listen_addresses: '127.0.0.1', port, unix_socket_directories: '', ...settings }).flatMap(
     ([name, value]) => ['-c', `${name}=${value}`],
   )
 

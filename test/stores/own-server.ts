@@ -30,13 +30,13 @@ export const describeOwn = (service: keyof typeof programs, title: string, body:
 export const ownRedis = (settings: Readonly<Record<string, string>> = {}): Promise<OwnServer> =>
   ownServer('redis', (dir, port, started) => startRedis(programs.redis!.home, dir, port, started, settings))
 
-export const ownPostgres = (): Promise<OwnServer> => {
+export const ownPostgres = (settings: Readonly<Record<string, string>> = {}): Promise<OwnServer> => {
   const { home } = programs.postgres!
   let made = false
   return ownServer('postgres', async (dir, port, started) => {
     if (!made) await makePostgres(home, dir)
     made = true
-    return startPostgres(home, dir, port, started)
+    return startPostgres(home, dir, port, started, settings)
   })
 }
 

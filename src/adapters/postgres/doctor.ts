@@ -128,7 +128,8 @@ function* connections({ most, used }: Row, { pool }: Settings): Generator<Found>
 const TABLES = ['meta', 'ledger', 'board']
 
 const RIGHTS = `
-SELECT to_regclass($1 || '.meta') IS NOT NULL AS made, n.oid IS NOT NULL AS there,
+SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_class AS c WHERE c.relnamespace = n.oid AND c.relname = 'meta') AS made,
+  n.oid IS NOT NULL AS there,
   has_database_privilege(current_database(), 'CREATE') AS may_create,
   n.oid IS NOT NULL AND has_schema_privilege(n.oid, 'USAGE') AS may_use,
   n.oid IS NOT NULL AND has_schema_privilege(n.oid, 'CREATE') AS may_fill

@@ -24,10 +24,12 @@ export const doctor: Doctor = {
     const settings = readUrl(url)
     const link = openLink(await loadDriver(), settings, tools)
     try {
-      const findings: Found[] = [await permissions(link, settings.prefix)]
-      const info = await infoOf(link)
-      if (info) findings.push(...server(info), ...memory(info), ...(await persistence(link, info)))
-      return findings
+      const info = await infoOf(link, settings.prefix)
+      if (isFound(info)) return [info]
+      const about = [...server(info), ...memory(info), ...(await persistence(link, info))]
+      // whoever is no primary refuses what is asked next, whatever the user may do
+      if (about.some(({ check, level }) => check === 'redis-role' && level === 'wrong')) return about
+      return [...about, await permissions(link, settings.prefix)]
     } finally {
       await link.close()
     }
@@ -40,29 +42,35 @@ const permissions = async (link: Link, prefix: string): Promise<Found> => {
   try {
     await link.command(['EVAL', 'return 1', '0'])
     await link.command(['EXISTS', `${prefix}:ledger:{doctor}:`])
-    await link.command(['INFO', 'server'])
     return { check: 'redis-permissions', level: 'fine', where, what: 'the user may use what is needed' }
   } catch (error) {
-    if (refusalOf(error) !== 'NOPERM') throw error
-    return {
-      check: 'redis-permissions',
-      level: 'wrong',
-      where,
-      what: `the user is not allowed what is needed (${(error as Error).message})`,
-      why: 'the ledger and the board are kept by scripts, and INFO tells whether the server may keep them',
-      fix: `let an administrator say: ACL SETUSER <our user> ~${prefix}:* +@read +@write +@scripting +info`,
-    }
+    return forbidden(where, prefix, error)
   }
 }
 
-const infoOf = async (link: Link): Promise<Info | undefined> => {
+const forbidden = (where: string, prefix: string, error: unknown): Found => {
+  // some users may not even give their connection a name: then it is the cause that says so
+  const refusal = [error, (error as Error).cause].find((each) => refusalOf(each) === 'NOPERM')
+  if (!refusal) throw error
+  return {
+    check: 'redis-permissions',
+    level: 'wrong',
+    where,
+    what: `the user is not allowed what is needed (${(refusal as Error).message})`,
+    why: 'the ledger and the board are kept by scripts, and INFO tells whether the server may keep them',
+    fix: `let an administrator say: ACL SETUSER <our user> ~${prefix}:* +@read +@write +@scripting +@connection +info`,
+  }
+}
+
+const infoOf = async (link: Link, prefix: string): Promise<Info | Found> => {
   try {
     return readInfo(String(await link.command(['INFO'])))
   } catch (error) {
-    if (refusalOf(error) === 'NOPERM') return undefined // told already
-    throw error
+    return forbidden('INFO', prefix, error)
   }
 }
+
+const isFound = (answer: Info | Found): answer is Found => 'level' in answer
 
 function* server(info: Info): Generator<Found> {
   const version = info.redis_version ?? '?'

@@ -1,6 +1,7 @@
-import { accessSync, constants, statfsSync, statSync } from 'node:fs'
+import { accessSync, closeSync, constants, openSync, readSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { pathToFileURL } from 'node:url'
 import type { Doctor, Finding } from '../../contracts/doctor.ts'
 import { fileKind } from './file.ts'
 import { VERSION } from './schema.ts'
@@ -107,25 +108,47 @@ function* writable(where: string, paths: readonly string[]): Generator<Found> {
   yield { check: 'sqlite-writable', level: 'fine', where, what: 'file and folder may be written to' }
 }
 
+/**
+ * A reader of a write-ahead log leaves two files beside it. Where they are not there nobody uses the file at the moment,
+ * and it can be read as if nothing could change it.
+ */
+const untouched = (path: string): string | URL => {
+  if (fileKind(`${path}-wal`) !== 'nothing') return path
+  const url = pathToFileURL(path)
+  url.searchParams.set('immutable', '1')
+  return url
+}
+
+/** The header says 2 for a write-ahead log; what a connection says of a file that can't change is another thing. */
+const keepsLog = (path: string): boolean => {
+  const header = Buffer.alloc(20)
+  const file = openSync(path, 'r')
+  try {
+    readSync(file, header, 0, 20, 0)
+  } finally {
+    closeSync(file)
+  }
+  return header[18] === 2
+}
+
 function* inside(where: string): Generator<Found> {
   let database: DatabaseSync
   try {
-    database = new DatabaseSync(where, { readOnly: true })
+    database = new DatabaseSync(untouched(where), { readOnly: true })
   } catch (error) {
     yield unreadable(where, error)
     return
   }
   try {
-    const mode = String(database.prepare('PRAGMA journal_mode').get()?.journal_mode)
     const made = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'reprieve_meta'").get()
     const found = made && database.prepare("SELECT value FROM reprieve_meta WHERE name = 'schema'").get()
     yield* schema(where, made ? Number(found?.value) : undefined)
-    if (made && mode !== 'wal') {
+    if (made && !keepsLog(where)) {
       yield {
         check: 'sqlite-wal',
         level: 'risky',
         where,
-        what: `its journal is kept as '${mode}', not as a write-ahead log`,
+        what: 'it keeps no write-ahead log any more',
         why: 'somebody changed it: readers and writers then stop each other',
         fix: 'nothing to do if it may be changed back: the next start does so',
       }

@@ -1,0 +1,87 @@
+import pg from 'pg'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { describeOwn, type OwnServer, ownPostgres } from '../../../test/stores/own-server.ts'
+import { systemClock } from '../system/clock.ts'
+import { systemDice } from '../system/dice.ts'
+import { doctor, open } from './index.ts'
+
+const tools = { clock: systemClock, dice: systemDice(), journal: () => {} }
+const examine = (url: string) => doctor.examine(url, { subscriptions: [] }, tools)
+const told = async (url: string) =>
+  (await examine(url))
+    .filter(({ level }) => level !== 'fine')
+    .map(({ check, level, where, what }) => `${level} ${check} ${where}: ${what}`)
+
+describeOwn('postgres', 'the doctor of a PostgreSQL server of our own', () => {
+  let own: OwnServer
+  const ask = async (...statements: string[]) => {
+    const client = new pg.Client({ connectionString: own.url })
+    await client.connect()
+    const results = []
+    for (const text of statements) results.push((await client.query(text)).rows)
+    await client.end()
+    return results
+  }
+  const as = (user: string, more = ''): string => {
+    const url = new URL(own.url)
+    url.username = user
+    url.password = 'word'
+    return `${url.href}${more}`
+  }
+  beforeAll(async () => {
+    own = await ownPostgres({ fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' })
+    await ask("CREATE USER poor PASSWORD 'word'", "CREATE USER few PASSWORD 'word' CONNECTION LIMIT 9")
+  })
+  afterAll(() => own?.close())
+
+  const UNSURE = [
+    'risky postgres-durability fsync: off',
+    'risky postgres-durability full_page_writes: off',
+    'risky postgres-durability synchronous_commit: off',
+  ]
+
+  it('tells settings with which a confirmed write may be lost, and makes nothing', async () => {
+    expect(await told(own.url)).toEqual(UNSURE)
+    expect(new Set((await examine(own.url)).map(({ check }) => check))).toEqual(new Set(doctor.checks))
+    expect(await ask("SELECT 1 FROM pg_namespace WHERE nspname = 'reprieve'")).toEqual([[]])
+  })
+
+  it('tells what a user may not do, whether or not the schema is there', async () => {
+    expect(await told(as('poor'))).toEqual([
+      ...UNSURE,
+      'wrong postgres-permissions schema reprieve: the user may not create it',
+    ])
+    await (await open(own.url, tools)).store.close()
+    expect(await told(own.url)).toEqual(UNSURE)
+    expect((await told(as('poor'))).at(-1)).toMatch(/permissions schema reprieve: the user may not use it/)
+    await ask(
+      'GRANT USAGE ON SCHEMA reprieve TO poor',
+      'GRANT SELECT ON ALL TABLES IN SCHEMA reprieve TO poor',
+    )
+    expect((await told(as('poor'))).at(-1)).toMatch(
+      /the user lacks INSERT on ledger, UPDATE on ledger, DELETE on ledger, INSERT on board/,
+    )
+    await ask('CREATE SCHEMA bare', 'GRANT USAGE ON SCHEMA bare TO poor')
+    expect((await told(as('poor', '?schema=bare'))).at(-1)).toMatch(/may not create tables in it/)
+  })
+
+  it('tells a schema of another version, an encoding that holds no every id, and transactions that only read', async () => {
+    await (await open(`${own.url}?schema=newer`, tools)).store.close()
+    await ask("UPDATE newer.meta SET value = 99 WHERE name = 'schema'")
+    expect((await told(`${own.url}?schema=newer`)).at(-1)).toMatch(
+      /^wrong postgres-schema schema newer: it is of version 99, and this program knows \d+$/,
+    )
+    await ask("CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'")
+    const latin = own.url.replace(/\/postgres$/, '/latin')
+    expect((await told(latin))[0]).toBe('wrong postgres-encoding database: kept in LATIN1')
+    await ask('ALTER DATABASE latin SET default_transaction_read_only = on')
+    expect((await told(latin))[1]).toBe(
+      'wrong postgres-primary server: transactions are read-only by default',
+    )
+  })
+
+  it('tells when fewer connections are free than a process of ours may use', async () => {
+    const all = await told(`${own.url}?pool=100`)
+    expect(all.at(-1)).toMatch(/^risky postgres-connections max_connections: \d+ of \d+ are free/)
+  })
+})
