@@ -32,9 +32,10 @@ export const doctor: Doctor = {
       const connection = await link.connection()
       const probe = probeOf(connection, tools)
       const findings: Found[] = [...server(connection, settings), ...times(needs)]
-      findings.push(...(await publishing(probe, link.blocked)))
       for (const each of wantedBy(needs, settings))
         findings.push(...(await examineOne(each, probe, settings)))
+      // in the end, for a broker with an alarm hears nothing more from who has published
+      findings.push(...(await publishing(probe, link.blocked)))
       return gathered(findings)
     } finally {
       await link.close()
@@ -50,28 +51,33 @@ interface Greeting {
   }
 }
 
-function* server(connection: Connection, { server, queue }: Settings): Generator<Found> {
-  const { serverProperties, heartbeat } = (connection as Greeting).connection ?? {}
-  const version = String(serverProperties?.version ?? '?')
-  const [major = 0, minor = 0] = version.split('.').map(Number)
-  const old = major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1])
-  const product = String(serverProperties?.product ?? 'an AMQP server')
+export const version = (product: string, release: string): Found => {
+  const [major = 0, minor = 0] = release.split('.').map(Number)
+  const old = !(major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1]))
+  const where = 'server'
   if (product !== 'RabbitMQ' || old) {
-    yield {
+    return {
       check: 'rabbitmq-version',
       level: 'wrong',
-      where: 'server',
-      what: `${product} ${version}`,
+      where,
+      what: `${product} ${release}`,
       why: `quorum queues with a delivery limit that lose nothing when they dead-letter came with RabbitMQ ${OLDEST.join('.')}`,
       fix: `use RabbitMQ ${OLDEST.join('.')} or newer`,
     }
-  } else {
-    const limits =
-      major >= 4
-        ? ': a queue without a delivery limit has one of 20 there; ours are declared with their own'
-        : ''
-    yield { check: 'rabbitmq-version', level: 'fine', where: 'server', what: `RabbitMQ ${version}${limits}` }
   }
+  const limits =
+    major >= 4
+      ? ': a queue without a delivery limit has one of 20 there; ours are declared with their own'
+      : ''
+  return { check: 'rabbitmq-version', level: 'fine', where, what: `RabbitMQ ${release}${limits}` }
+}
+
+function* server(connection: Connection, { server, queue }: Settings): Generator<Found> {
+  const { serverProperties, heartbeat } = (connection as Greeting).connection ?? {}
+  yield version(
+    String(serverProperties?.product ?? 'an AMQP server'),
+    String(serverProperties?.version ?? '?'),
+  )
   if (queue === 'classic') {
     yield {
       check: 'rabbitmq-version',
@@ -157,7 +163,7 @@ const publishing = async (probe: Probe, blocked: () => string | undefined): Prom
   }
   const fine: Found = { check: 'rabbitmq-alarm', level: 'fine', where: 'server', what: 'it takes messages' }
   if (said.code !== 403) return [fine]
-  return [fine, refused('the default exchange', 'write', said)]
+  return [fine, refused(DEFAULT_EXCHANGE, 'write', said)]
 }
 
 /** A queue or an exchange that a subscription needs. */
@@ -228,18 +234,31 @@ const differs = (where: string, { text }: Said, { place }: Settings): Found => {
   }
 }
 
-const refused = (where: string, right: string, { text }: Said): Found => ({
-  check: 'rabbitmq-permissions',
-  level: 'wrong',
-  where,
-  what: `the user lacks the ${right} permission`,
-  why: text.replace(/^ACCESS_REFUSED - /, 'the broker says: '),
-  fix: 'rabbitmqctl set_permissions -p <vhost> <our user> <configure> <write> <read>, with patterns that take in this name; amq.default is the default exchange',
-})
+const RESOURCE = /^(?:ACCESS_REFUSED - )?(?:(\w+) )?access to (\w+) '(.+?)' in vhost/
+const DEFAULT_EXCHANGE = 'exchange amq.default'
+
+/** The broker names what it refuses: to declare a queue that dead-letters needs rights on more than the queue. */
+const refused = (asked: string, right: string, { text }: Said): Found => {
+  const [, access, kind, name] = RESOURCE.exec(text) ?? []
+  const where = name === undefined ? asked : `${kind} ${name}`
+  const other = where !== asked
+  return {
+    check: 'rabbitmq-permissions',
+    level: 'wrong',
+    where: where === DEFAULT_EXCHANGE ? `${where} (the default exchange)` : where,
+    what: `the user lacks the ${access ?? (other ? 'write' : right)} permission`,
+    why: 'a service that needs it refuses to start, or can neither retry nor bury',
+    fix: 'rabbitmqctl set_permissions -p <vhost> <our user> <configure> <write> <read>, with patterns that take in this name',
+  }
+}
 
 /** What is well is said in one line for each check, however many queues there are. */
 const gathered = (findings: readonly Found[]): readonly Found[] => {
-  const told = findings.filter(({ level, check }) => level !== 'fine' || !check.match(/differs|missing/))
+  const told = findings.filter(
+    ({ level, check, where, what }, at) =>
+      (level !== 'fine' || !check.match(/differs|missing/)) &&
+      findings.findIndex((each) => each.check === check && each.where === where && each.what === what) === at,
+  )
   const count = (check: Found['check']) =>
     findings.filter((each) => each.check === check && each.level === 'fine').length
   const same = count('rabbitmq-differs')

@@ -1,0 +1,195 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { deskAt, uniqueName } from '../../../test/rabbitmq/desk.ts'
+import { describeOwnBroker, type OwnBroker, ownBroker } from '../../../test/rabbitmq/own-broker.ts'
+import { describeWith } from '../../../test/services/urls.ts'
+import type { Finding, Needed } from '../../contracts/doctor.ts'
+import type { Subscription } from '../../contracts/transport.ts'
+import { systemClock } from '../system/clock.ts'
+import { systemDice } from '../system/dice.ts'
+import { version } from './doctor.ts'
+import { doctor } from './index.ts'
+import { exchangeOfDead, queueOf } from './names.ts'
+
+const tools = { clock: systemClock, dice: systemDice(), journal: () => {} }
+const DAY = 86_400_000
+
+const needed = (to: Subscription, over: Partial<Needed> = {}): Needed => ({
+  to,
+  attempt: 1000,
+  unsettled: 5000,
+  retries: 60_000,
+  retention: 7 * DAY,
+  ...over,
+})
+const examine = (url: string, ...subscriptions: Needed[]) => doctor.examine(url, { subscriptions }, tools)
+const bad = (findings: readonly Finding[]) => findings.filter(({ level }) => level !== 'fine')
+
+describeWith('amqp', 'the doctor of a RabbitMQ', (url) => {
+  const desk = deskAt(url)
+
+  it('finds nothing wrong, looks at all it knows, and leaves nothing behind', async () => {
+    const to = desk.subscription()
+    const exchange = desk.exchange('doctor')
+    const findings = await examine(`${url}?exchange=${exchange}`, needed(to))
+    expect(bad(findings)).toEqual([])
+    const checks = findings.map(({ check }) => check)
+    expect(checks).toEqual(expect.arrayContaining(['rabbitmq-version', 'rabbitmq-alarm', 'rabbitmq-missing']))
+    const queues = [queueOf(to), ...to.destinations.map(({ name }) => name)]
+    for (const queue of queues) {
+      await expect((await desk.channel()).checkQueue(queue)).rejects.toThrow(/NOT.FOUND/)
+    }
+    for (const name of [exchange, exchangeOfDead(queueOf(to))]) {
+      await expect((await desk.channel()).checkExchange(name)).rejects.toThrow(/NOT.FOUND/)
+    }
+  })
+
+  it('finds nothing wrong with what a service has made, and takes nothing from its queue', async () => {
+    const to = desk.subscription()
+    const exchange = desk.exchange('doctor')
+    const at = `${url}?exchange=${exchange}`
+    const transport = await desk.transport(at)
+    await (await transport.subscribe(to)).close()
+    const channel = await desk.channel()
+    channel.sendToQueue(queueOf(to), Buffer.from('{}'), { persistent: true })
+    await expect.poll(async () => (await channel.checkQueue(queueOf(to))).messageCount).toBe(1)
+    expect(bad(await examine(at, needed(to)))).toEqual([])
+    expect(await channel.checkQueue(queueOf(to))).toMatchObject({ consumerCount: 0, messageCount: 1 })
+    const message = await channel.get(queueOf(to))
+    expect(message).toMatchObject({ fields: { redelivered: false, messageCount: 0 } })
+  })
+
+  it('tells a queue and an exchange that exist with other arguments, and which', async () => {
+    const to = desk.subscription()
+    const exchange = desk.exchange('doctor')
+    const channel = await desk.channel()
+    await channel.assertExchange(exchange, 'fanout')
+    await channel.assertQueue(queueOf(to), { arguments: { 'x-queue-type': 'quorum', 'x-delivery-limit': 5 } })
+    await channel.assertQueue(to.destinations[0]!.name, {
+      arguments: { 'x-queue-type': 'quorum', 'x-message-ttl': 1000 },
+    })
+    const findings = bad(await examine(`${url}?exchange=${exchange}`, needed(to)))
+    expect(findings.map(({ level, check, where }) => `${level} ${check} ${where}`)).toEqual([
+      `wrong rabbitmq-differs exchange ${exchange}`,
+      `wrong rabbitmq-differs queue ${to.destinations[0]!.name}`,
+      `wrong rabbitmq-differs queue ${queueOf(to)}`,
+    ])
+    expect(findings[0]!.what).toMatch(/another type: we ask for 'topic', it has 'fanout'/)
+    expect(findings[1]!.what).toMatch(/another x-message-ttl/)
+    expect(findings[2]!.fix).toMatch(/delete the queue .* yourself; nothing is ever deleted for you/)
+    // still as they were
+    expect(await channel.checkQueue(queueOf(to))).toMatchObject({ messageCount: 0 })
+  })
+
+  it('tells deliveries that outlast the consumer timeout, and letters that are dropped before their time', async () => {
+    const service = uniqueName('svc')
+    const to = desk.subscription({ service, destinations: [{ name: `${service}.dlq`, expire: DAY }] })
+    const findings = bad(await examine(url, needed(to, { unsettled: 45 * 60_000 })))
+    expect(findings).toEqual([
+      expect.objectContaining({
+        check: 'rabbitmq-consumer-timeout',
+        level: 'risky',
+        where: queueOf(to),
+        what: expect.stringContaining('unsettled for 45 min'),
+      }),
+      expect.objectContaining({
+        check: 'rabbitmq-retention',
+        level: 'risky',
+        what: expect.stringContaining('after 1 days, and the rules keep them for 7 days'),
+      }),
+    ])
+  })
+
+  it('tells classic queues and a connection without heartbeat, where they were asked for', async () => {
+    const findings = bad(await examine(`${url}?queue=classic&heartbeat=0`))
+    expect(findings.map(({ check, level }) => `${level} ${check}`)).toEqual([
+      'risky rabbitmq-version',
+      'risky rabbitmq-heartbeat',
+    ])
+  })
+})
+
+describeOwnBroker('the doctor of a RabbitMQ of our own', () => {
+  let own: OwnBroker
+  beforeAll(async () => {
+    own = await ownBroker()
+    await own.control('add_user', 'poor', 'not-to-be-shown')
+    await own.control('set_permissions', 'poor', '^$', '^$', '^$')
+  })
+  afterAll(() => own?.close())
+
+  const to: Subscription = {
+    service: 'svc',
+    topic: 'made',
+    consumerGroup: 'svc',
+    types: ['made'],
+    order: 'none',
+    lease: 30_000,
+    window: 10,
+    destinations: [{ name: 'svc.dlq' }],
+  }
+  const as = (user: string): string => own.url.replace(/\/\/.*@/, `//${user}:not-to-be-shown@`)
+  const refusals = async (user: string) =>
+    bad(await examine(as(user), needed(to))).map(({ check, where, what }) => `${check} ${where}: ${what}`)
+
+  it('tells each name that a user may not configure, write or read, and shows no password', async () => {
+    const all = await refusals('poor')
+    expect(all).toEqual(
+      expect.arrayContaining([
+        'rabbitmq-permissions exchange amq.default (the default exchange): the user lacks the write permission',
+        'rabbitmq-permissions exchange reprieve.events: the user lacks the configure permission',
+        'rabbitmq-permissions exchange reprieve.events: the user lacks the write and read permission',
+        'rabbitmq-permissions queue svc.made: the user lacks the configure permission',
+        'rabbitmq-permissions queue svc.made: the user lacks the read permission',
+      ]),
+    )
+    expect(JSON.stringify(await examine(as('poor'), needed(to)))).not.toContain('not-to-be-shown')
+    await own.control(
+      'set_permissions',
+      'poor',
+      '^(reprieve|svc)\\.',
+      '^(reprieve|svc)\\.',
+      '^(reprieve|svc)\\.',
+    )
+    expect(await refusals('poor')).toEqual([
+      'rabbitmq-permissions exchange amq.default (the default exchange): the user lacks the write permission',
+    ])
+    await own.control('set_permissions', 'poor', '.*', '.*', '^reprieve\\.')
+    expect(await refusals('poor')).toContain(
+      'rabbitmq-permissions queue svc.made: the user lacks the read permission',
+    )
+    await own.control('set_permissions', 'poor', '.*', '.*', '.*')
+    expect(await refusals('poor')).toEqual([])
+    expect((await own.control('list_queues', 'name', '--quiet', '--no-table-headers')).trim()).toBe('')
+  })
+
+  it('tells an alarm that holds up whoever publishes', async () => {
+    await own.control('set_vm_memory_high_watermark', '0')
+    const [alarm] = bad(await examine(own.url, needed(to)))
+    expect(alarm).toMatchObject({
+      check: 'rabbitmq-alarm',
+      level: 'wrong',
+      what: expect.stringMatching(/memory/),
+    })
+    await own.control('set_vm_memory_high_watermark', '0.4')
+    await expect.poll(async () => bad(await examine(own.url, needed(to))), { timeout: 20_000 }).toEqual([])
+  })
+})
+
+describe('the version of RabbitMQ', () => {
+  it.for([
+    ['RabbitMQ', '3.8.34', 'wrong'],
+    ['RabbitMQ', '3.9.29', 'wrong'],
+    ['RabbitMQ', '3.10.0', 'fine'],
+    ['RabbitMQ', '3.13.7', 'fine'],
+    ['RabbitMQ', '4.1.0', 'fine'],
+    ['LavinMQ', '2.1.0', 'wrong'],
+    ['RabbitMQ', '?', 'wrong'],
+  ] as const)('%s %s is %s', ([product, release, level]) => {
+    expect(version(product, release)).toMatchObject({ check: 'rabbitmq-version', level })
+  })
+
+  it('says what is different from 4.0 on', () => {
+    expect(version('RabbitMQ', '4.0.5').what).toMatch(/delivery limit has one of 20/)
+    expect(version('RabbitMQ', '3.13.0').what).toBe('RabbitMQ 3.13.0')
+  })
+})
