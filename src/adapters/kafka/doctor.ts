@@ -13,18 +13,21 @@ export const doctor: Doctor = {
     const settings = readUrl(url)
     const wire = await openWire(await loadClient(), settings, tools)
     try {
+      const brokers = await reachable(wire)
+      // whatever they lead can't be asked about: that they can't be reached says enough
+      if (brokers.some(({ level }) => level === 'wrong')) return brokers
       const wanted = topicsWanted(needs, settings)
       const there = new Set(await wire.admin.listTopics())
-      const missing = wanted.filter(({ name }) => !there.has(name))
+      const is = (topic: NeededTopic): boolean => there.has(topic.name)
       return [
-        ...(await reachable(wire)),
+        ...brokers,
         ...(await cluster(wire)),
         ...(await coordinators(wire, groupsOf(needs))),
-        ...(await creatable(wire, missing)),
-        ...(await examineTopics(
+        ...(await creatable(
           wire,
-          wanted.filter(({ name }) => there.has(name)),
+          wanted.filter((each) => !is(each)),
         )),
+        ...(await examineTopics(wire, wanted.filter(is))),
       ]
     } finally {
       await closed(wire)

@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest'
+import { transportFacts } from './cli/rules/transports.ts'
+import { needsOf } from './needs.ts'
+import { readRules } from './rules/index.ts'
+
+const BOOK = `version: 1
+policies:
+  long: { backoff: fixed, delay: 1h, jitter: none, retries: 5 }
+topics: { orders: ['order.*'] }
+services:
+  mail-svc:
+    concurrency: 2
+    window: 10
+    deadLetter: { retention: 14d }
+    events:
+      order.placed: { timeout: 20s, policy: long }
+      order.paid: { timeout: 5s, deadLetter: { expire: 3d } }
+  quiet-svc: {}
+`
+
+describe('what a rule book needs of a transport', () => {
+  it('is what its services will subscribe to, with the longest of each time', () => {
+    const { needs, findings } = needsOf(readRules(BOOK, 'book.yaml'), transportFacts('kafka'))
+    expect(needs.subscriptions).toEqual([
+      {
+        to: expect.objectContaining({ service: 'mail-svc', topic: 'orders', order: 'none' }),
+        attempt: 20_000,
+        unsettled: 100_000,
+        retries: 5 * 3_600_000,
+        retention: 14 * 86_400_000,
+      },
+    ])
+    expect(findings).toEqual([expect.objectContaining({ check: 'service-without-rows', where: 'quiet-svc' })])
+  })
+
+  it('tells a service that the transport can’t serve, with the fix', () => {
+    const book = readRules("version: 1\nservices: { a: { events: { 'x.*': {} } } }\n", 'book.yaml')
+    const { needs, findings } = needsOf(book, transportFacts('kafka'))
+    expect(needs.subscriptions).toEqual([])
+    expect(findings).toEqual([
+      expect.objectContaining({
+        check: 'rules',
+        level: 'wrong',
+        where: 'a',
+        fix: expect.stringMatching(/topics:/),
+      }),
+    ])
+    expect(findings[0]!.what).not.toMatch(/fix:/)
+  })
+})
