@@ -1,5 +1,4 @@
-import { chmodSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { readdirSync } from 'node:fs'
 import { connect } from 'amqplib'
 import { describe, expect, it } from 'vitest'
 import { systemDice } from '../../src/adapters/system/dice.ts'
@@ -39,12 +38,10 @@ describe('reprieve doctor', () => {
   })
 
   it('tells what is wrong, where, why and how to mend it, and what is fine when asked', async () => {
-    const cwd = folderWith({ ...files, 'locked.db': '' })
-    chmodSync(join(cwd, 'locked.db'), 0o444)
-    const { code, stdout } = await run(['--transport', 'sqlite:locked.db', '--all'], cwd)
+    const { code, stdout } = await run(['--transport', 'sqlite:gone/app.db', '--all'])
     expect(code).toBe(1)
     expect(stdout).toMatch(
-      /^ {2}wrong sqlite-writable {2}locked\.db: it may not be written to\n {8}why: .*\n {8}fix: /m,
+      /^ {2}wrong sqlite-file {2}gone\/app\.db: there is no folder 'gone' to make it in\n {8}why: .*\n {8}fix: make it: mkdir -p 'gone'$/m,
     )
     expect(stdout).toMatch(/^ {2}fine {2}sqlite-version {2}/m)
   })

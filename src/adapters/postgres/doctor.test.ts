@@ -59,8 +59,15 @@ describeOwn('postgres', 'the doctor of a PostgreSQL server of our own', () => {
       'GRANT SELECT ON ALL TABLES IN SCHEMA reprieve TO poor',
     )
     expect((await told(as('poor'))).at(-1)).toMatch(
-      /the user lacks INSERT on ledger, UPDATE on ledger, DELETE on ledger, INSERT on board/,
+      /the user lacks INSERT on board, UPDATE on board, DELETE on board, USAGE on board_version, INSERT on ledger/,
     )
+    // the fix, as it is told, is enough
+    const { fix } = (await examine(as('poor'))).find(({ level }) => level === 'wrong')!
+    await ask(...fix!.replace('let its owner say: ', '').replaceAll('<our user>', 'poor').split('; '))
+    expect(await told(as('poor'))).toEqual(UNSURE)
+    const { store } = await open(as('poor'), tools)
+    expect(await store.board.post('a', 1, 1000)).toBe(true)
+    await store.close()
     await ask('CREATE SCHEMA bare', 'GRANT USAGE ON SCHEMA bare TO poor')
     expect((await told(as('poor', '?schema=bare'))).at(-1)).toMatch(/may not create tables in it/)
   })

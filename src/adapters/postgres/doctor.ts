@@ -125,8 +125,6 @@ function* connections({ most, used }: Row, { pool }: Settings): Generator<Found>
   }
 }
 
-const TABLES = ['meta', 'ledger', 'board']
-
 const RIGHTS = `
 SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_class AS c WHERE c.relnamespace = n.oid AND c.relname = 'meta') AS made,
   n.oid IS NOT NULL AS there,
@@ -179,6 +177,17 @@ const ourTables = async (pool: Pool, { schema }: Settings): Promise<readonly Fou
   return inTables(pool, schema, where, refused, may)
 }
 
+/** Of tables and sequences of ours that are there; of the one with the version it is enough to read it. */
+const LACKS = `
+SELECT c.relname AS name, p.name AS right
+FROM pg_catalog.pg_namespace AS n JOIN pg_catalog.pg_class AS c ON c.relnamespace = n.oid
+JOIN (VALUES (1, 'r', 'SELECT'), (2, 'r', 'INSERT'), (3, 'r', 'UPDATE'), (4, 'r', 'DELETE'), (5, 'S', 'USAGE'))
+  AS p (place, kind, name) ON p.kind = c.relkind::text
+WHERE n.nspname = $1 AND c.relname IN ('meta', 'ledger', 'board', 'inbox', 'outbox', 'board_version')
+  AND (c.relname <> 'meta' OR p.name = 'SELECT')
+  AND NOT CASE c.relkind WHEN 'S' THEN has_sequence_privilege(c.oid, p.name) ELSE has_table_privilege(c.oid, p.name) END
+ORDER BY c.relname = 'meta' DESC, c.relname, p.place`
+
 const inTables = async (
   pool: Pool,
   schema: string,
@@ -186,18 +195,10 @@ const inTables = async (
   refused: (what: string, fix: string) => Found,
   may: Found,
 ): Promise<readonly Found[]> => {
-  const rights = TABLES.slice(1).flatMap((table) =>
-    ['SELECT', 'INSERT', 'UPDATE', 'DELETE'].map((right) => ({ table, right })),
-  )
-  const asked = rights.map(({ table, right }) => `has_table_privilege('${schema}.${table}', '${right}')`)
-  const reads = `has_table_privilege('${schema}.meta', 'SELECT')`
-  const text = `SELECT ARRAY[${[reads, ...asked].join(', ')}] AS may`
-  const [meta, ...answers] = (await pool.ask({ text })).rows[0]!.may as readonly boolean[]
-  const missing = rights
-    .filter((_, index) => !answers[index])
-    .map(({ table, right }) => `${right} on ${table}`)
-  if (!meta) missing.unshift('SELECT on meta')
-  const grant = `let its owner say: GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO <our user>, and GRANT USAGE ON ALL SEQUENCES …`
+  const { rows: lacks } = await pool.ask({ text: LACKS, values: [schema] })
+  const missing = lacks.map(({ right, name }) => `${right} on ${name}`)
+  const meta = !missing.includes('SELECT on meta')
+  const grant = `let its owner say: GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO <our user>; GRANT USAGE ON ALL SEQUENCES IN SCHEMA ${schema} TO <our user>`
   const permission = missing.length === 0 ? may : refused(`the user lacks ${missing.join(', ')}`, grant)
   if (!meta) return [permission]
   const { rows } = await pool.ask({ text: `SELECT value FROM ${schema}.meta WHERE name = 'schema'` })

@@ -63,7 +63,8 @@ function* file(path: string): Generator<Found> {
   if (kind === 'nothing') {
     if (fileKind(folder) !== 'folder') {
       const what = `there is no folder '${folder}' to make it in`
-      yield { check: 'sqlite-file', level: 'wrong', where, what, fix: `make it: mkdir -p '${folder}'` }
+      const why = 'it can be made by the first start, its folder can not'
+      yield { check: 'sqlite-file', level: 'wrong', where, what, why, fix: `make it: mkdir -p '${folder}'` }
       return
     }
     yield { check: 'sqlite-file', level: 'fine', where, what: 'it is not there yet and will be made' }
@@ -89,23 +90,29 @@ const version = (): Found => {
 /** Asked of the system, and not tried: trying would leave a file, or a newer date on one. */
 function* writable(where: string, paths: readonly string[]): Generator<Found> {
   for (const path of paths) {
-    try {
-      accessSync(path, constants.R_OK | constants.W_OK)
-      if ((statSync(path).mode & 0o222) === 0) throw new Error('nobody may write to it')
-    } catch {
-      // whatever the reason, it is the same thing that has to be mended
-      yield {
-        check: 'sqlite-writable',
-        level: 'wrong',
-        where: path,
-        what: 'it may not be written to',
-        why: 'every claim, retry and burial is a write, and SQLite keeps two files beside its own',
-        fix: `give the user who runs the services the right to write: chmod u+w '${path}'`,
-      }
-      return
+    const may = mayWrite(path)
+    if (may === 'yes') continue
+    yield {
+      check: 'sqlite-writable',
+      level: may === 'no' ? 'wrong' : 'risky',
+      where: path,
+      what: may === 'no' ? 'it may not be written to' : 'nobody but root may write to it',
+      why: 'every claim, retry and burial is a write, and SQLite keeps two files beside its own',
+      fix: `give the user who runs the services the right to write: chmod u+w '${path}'`,
     }
+    return
   }
   yield { check: 'sqlite-writable', level: 'fine', where, what: 'file and folder may be written to' }
+}
+
+/** To root everything is allowed, which says nothing about whoever will run the services. */
+const mayWrite = (path: string): 'yes' | 'no' | 'as root' => {
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK)
+    return (statSync(path).mode & 0o222) === 0 ? 'as root' : 'yes'
+  } catch {
+    return 'no' // whatever the reason, it is the same thing that has to be mended
+  }
 }
 
 /**
