@@ -74,6 +74,15 @@ const examineOne = async (as: string, url: string, needs: Needs, tools: Tools): 
       fix: 'use sqlite:app.db as the store, and name this one in the rule book: stores: { … }, idempotency: { store: … }',
     })
   }
+  if (!doctor) {
+    findings.push({
+      check: 'examined',
+      level: 'fine',
+      where: as,
+      what: 'its adapter has no checks of its own',
+    })
+    return { as, url: shown, findings }
+  }
   try {
     findings.push(...(await doctor.examine(url, needs, tools)))
     findings.unshift({ check: 'answers', level: 'fine', where: as, what: 'it answers' })

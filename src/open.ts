@@ -5,8 +5,13 @@ import type { Tools } from './contracts/tools.ts'
 import type { Transport } from './contracts/transport.ts'
 import { ReprieveError } from './core/error.ts'
 
+interface Adapter {
+  readonly open: Open
+  readonly doctor?: Doctor
+}
+
 /** Which adapter a URL asks for. Adapters are loaded only then, and their client libraries with them. */
-const ADAPTERS: Readonly<Record<string, () => Promise<{ open: Open; doctor: Doctor }>>> = {
+const ADAPTERS: Readonly<Record<string, () => Promise<Adapter>>> = {
   'memory:': () => import('./adapters/memory/index.ts'),
   'sqlite:': () => import('./adapters/sqlite/index.ts'),
   'amqp:': () => import('./adapters/rabbitmq/index.ts'),
@@ -21,10 +26,10 @@ const ADAPTERS: Readonly<Record<string, () => Promise<{ open: Open; doctor: Doct
 export const openUrl = async (url: string, tools: Tools): Promise<Opened> =>
   (await adapterFor(url)).open(url, tools)
 
-/** Who can say what is wrong there; nothing is opened. */
-export const doctorFor = async (url: string): Promise<Doctor> => (await adapterFor(url)).doctor
+/** Who can say what is wrong there, if anybody can; nothing is opened. */
+export const doctorFor = async (url: string): Promise<Doctor | undefined> => (await adapterFor(url)).doctor
 
-const adapterFor = async (url: string): Promise<{ open: Open; doctor: Doctor }> => {
+const adapterFor = async (url: string): Promise<Adapter> => {
   const scheme = /^[a-z][a-z0-9+]*:/i.exec(url)?.[0].toLowerCase()
   const load = scheme === undefined ? undefined : ADAPTERS[scheme]
   if (!load) {
