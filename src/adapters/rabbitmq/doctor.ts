@@ -2,7 +2,7 @@ import type { Doctor, Finding, Needed, Needs } from '../../contracts/doctor.ts'
 import { type Connection, loadClient, type QueueOptions } from './client.ts'
 import { openLink } from './link.ts'
 import { exchangeOfDead, queueOf, TIERS, tierName } from './names.ts'
-import { type Probe, probeOf, type Said } from './probe.ts'
+import { type Questions, questionsOf, type Said } from './questions.ts'
 import { readUrl, type Settings } from './settings.ts'
 import { destinationOptions, subscriptionOptions, tierOptions } from './topology.ts'
 
@@ -30,12 +30,12 @@ export const doctor: Doctor = {
     const link = openLink(await loadClient(), settings, tools)
     try {
       const connection = await link.connection()
-      const probe = probeOf(connection, tools)
+      const questions = questionsOf(connection, tools)
       const findings: Found[] = [...server(connection, settings), ...times(needs)]
       for (const each of wantedBy(needs, settings))
-        findings.push(...(await examineOne(each, probe, settings)))
+        findings.push(...(await examineOne(each, questions, settings)))
       // in the end, for a broker with an alarm hears nothing more from who has published
-      findings.push(...(await publishing(probe, link.blocked)))
+      findings.push(...(await publishing(questions, link.blocked)))
       return gathered(findings)
     } finally {
       await link.close()
@@ -146,8 +146,11 @@ function* retention(subscriptions: readonly Needed[]): Generator<Found> {
 }
 
 /** An alarm is told to those who publish, and only to them. */
-const publishing = async (probe: Probe, blocked: () => string | undefined): Promise<readonly Found[]> => {
-  const said = await probe.publish()
+const publishing = async (
+  questions: Questions,
+  blocked: () => string | undefined,
+): Promise<readonly Found[]> => {
+  const said = await questions.publish()
   const why = blocked()
   if (said === 'late' || why !== undefined) {
     return [
@@ -188,31 +191,35 @@ const wantedBy = ({ subscriptions }: Needs, { exchange, queue }: Settings): read
   return [...new Map(all.map((each) => [`${each.is} ${each.name}`, each])).values()]
 }
 
-const examineOne = async (wanted: Wanted, probe: Probe, settings: Settings): Promise<readonly Found[]> => {
+const examineOne = async (
+  wanted: Wanted,
+  questions: Questions,
+  settings: Settings,
+): Promise<readonly Found[]> => {
   const { is, name } = wanted
   const where = `${is} ${name}`
-  const there = await (is === 'queue' ? probe.queueThere(name) : probe.exchangeThere(name))
+  const there = await (is === 'queue' ? questions.queueThere(name) : questions.exchangeThere(name))
   const found: Found[] = []
-  const made = await (there ? declared(wanted, probe) : declarable(wanted, probe))
+  const made = await (there ? declared(wanted, questions) : declarable(wanted, questions))
   if (made.code === 403) found.push(refused(where, 'configure', made))
   else if (there && made.code !== undefined) found.push(differs(where, made, settings))
   else if (there)
     found.push({ check: 'rabbitmq-differs', level: 'fine', where, what: 'it is as it should be' })
   else found.push({ check: 'rabbitmq-missing', level: 'fine', where, what: 'not there yet; it will be made' })
-  const used = await (is === 'queue' ? probe.readQueue(name) : probe.useExchange(name))
+  const used = await (is === 'queue' ? questions.readQueue(name) : questions.useExchange(name))
   if (used.code === 403) found.push(refused(where, is === 'queue' ? 'read' : 'write and read', used))
   return found
 }
 
-const declared = (wanted: Wanted, probe: Probe): Promise<Said> =>
+const declared = (wanted: Wanted, questions: Questions): Promise<Said> =>
   wanted.is === 'queue'
-    ? probe.sameQueue(wanted.name, wanted.options)
-    : probe.sameExchange(wanted.name, wanted.type)
+    ? questions.sameQueue(wanted.name, wanted.options)
+    : questions.sameExchange(wanted.name, wanted.type)
 
-const declarable = (wanted: Wanted, probe: Probe): Promise<Said> =>
+const declarable = (wanted: Wanted, questions: Questions): Promise<Said> =>
   wanted.is === 'queue'
-    ? probe.configureQueue(wanted.name, wanted.options)
-    : probe.configureExchange(wanted.name, wanted.type)
+    ? questions.configureQueue(wanted.name, wanted.options)
+    : questions.configureExchange(wanted.name, wanted.type)
 
 const DIFFERENCE = /inequivalent arg '(.+?)'/
 const VALUES = /received (.+) but current is (.+)$/

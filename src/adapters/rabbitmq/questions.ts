@@ -36,7 +36,7 @@ export interface Asking extends Channel {
  * permissions before anything else, so what can't be done for another reason was permitted: each asks for something
  * impossible.
  */
-export interface Probe {
+export interface Questions {
   queueThere(name: string): Promise<boolean>
   exchangeThere(name: string): Promise<boolean>
   /** Of one that is there: declared as we would. Nothing said: it is as we want it, and may be configured. */
@@ -59,7 +59,7 @@ const IMPOSSIBLE_PRIORITY = { 'x-priority': 'none' }
 const BLOCKED_AFTER = 2000
 
 /** A refusal closes its channel, so each question has one of its own. */
-export const probeOf = (connection: Connection, { clock, dice }: Tools): Probe => {
+export const questionsOf = (connection: Connection, { clock, dice }: Tools): Questions => {
   const late = () => new Error(`no answer within ${PATIENCE} ms`)
   const nobody = `reprieve.doctor.${dice.uuid()}`
 
