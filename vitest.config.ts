@@ -1,10 +1,15 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 const setupFiles = ['test/properties.ts']
 const slow = { testTimeout: 60_000, hookTimeout: 120_000 }
 
+/** Most tests wait for a server, a child process or a lease: on a small machine one at a time would leave it idle. */
+const maxWorkers = Math.max(3, availableParallelism() - 1)
+
 export default defineConfig({
   test: {
+    maxWorkers,
     projects: [
       { test: { name: 'architecture', include: ['test/architecture/**/*.test.ts'] } },
       { test: { name: 'unit', include: ['src/**/*.test.ts'], setupFiles, ...slow } },
