@@ -6,6 +6,7 @@ export type { Fact, Journal } from './contracts/journal.ts'
 export type { KeptLetter, LetterFilter, LetterState } from './contracts/letters.ts'
 export type { Clock, Dice } from './contracts/tools.ts'
 export type { Mark, Marked, Outbox, Relayed, Sql, Tx } from './contracts/tx.ts'
+export type { Act, AuditEntry, Break, BreakKind } from './core/audit.ts'
 export { delayOf, type Roll } from './core/backoff.ts'
 export {
   type BreakerRules,
@@ -38,7 +39,17 @@ export { POLICIES, type Policy } from './core/policy.ts'
 export type { Change, Columns, Upsert } from './core/sql.ts'
 export { totalsOf } from './core/totals.ts'
 export type { Trail } from './core/trail.ts'
-export type { DiscardResult, Office, RecoveryOptions, ReplayResult } from './office/index.ts'
+export type {
+  Acting,
+  AuditFilter,
+  Auditing,
+  DiscardResult,
+  Hand,
+  Office,
+  RecoveryOptions,
+  ReplayResult,
+  Verified,
+} from './office/index.ts'
 export { type Options, type Reprieve, reprieve } from './reprieve.ts'
 export { createBreaker, type Retry, type RetryOutcome, type Run, retry } from './retry.ts'
 export {

@@ -66,8 +66,8 @@ export const openStore = async (url: string, tools: Tools): Promise<Store> => {
 /** For what must be an app's own store, and keep its dead letters. */
 export const openAppStore = async (url: string, tools: Tools): Promise<AppStore> => {
   const store = await openStore(url, tools)
-  const { letters } = store
-  if (letters) return { ...store, letters }
+  const { letters, audit } = store
+  if (letters && audit) return { ...store, letters, audit }
   await store.close()
   const name = store.name
   throw new ReprieveError(

@@ -1,5 +1,6 @@
 import { systemClock } from './adapters/system/clock.ts'
 import { systemDice } from './adapters/system/dice.ts'
+import { systemProcess, systemUser } from './adapters/system/user.ts'
 import { startWatchdog } from './adapters/system/watchdog.ts'
 import { loadBook } from './book.ts'
 import type { Journal } from './contracts/journal.ts'
@@ -7,9 +8,16 @@ import type { AppStore, Store } from './contracts/store.ts'
 import type { Clock, Dice, Tools } from './contracts/tools.ts'
 import type { Destination, Transport } from './contracts/transport.ts'
 import type { Tx } from './contracts/tx.ts'
+import { checkName } from './core/acts.ts'
 import type { Millis } from './core/time.ts'
 import {
+  type Auditing,
+  createAuditing,
+  createHand,
   createOffice,
+  enactApart,
+  enactTogether,
+  type Hand,
   knownDestinations,
   type Office,
   type RecoveryOptions,
@@ -46,6 +54,8 @@ export interface Options {
   readonly office?: boolean
   /** Whether letters of transient failures go back by themselves. Default: as the rules say, and else no. */
   readonly recovery?: boolean | RecoveryOptions
+  /** Who acts by this app, for the audit. Default: the system's user. */
+  readonly as?: string
   readonly journal?: Journal
   /**
    * A thread that reports an event loop blocked for so many milliseconds: to stderr, with the place, and to the journal
@@ -58,6 +68,8 @@ export interface Options {
 
 export interface Reprieve extends App, AsyncDisposable {
   readonly office: Office
+  readonly hand: Hand
+  readonly audit: Auditing
   /** Where dead letters of this app may lie: of its own services, and of others seen on the same store. */
   knownDestinations(): Promise<readonly Destination[]>
   /** Drains, then closes the connections. */
@@ -73,6 +85,7 @@ export const reprieve = async (options: Options = {}): Promise<Reprieve> => {
     dice: options.dice ?? systemDice(),
     journal: options.journal ?? (() => {}),
   }
+  const as = options.as === undefined ? systemUser() : checkName(options.as)
   const { rules, policyFor } = options
   const written = typeof rules === 'object' ? rules : await loadBook(rules)
   const book = policyFor ? withPolicyFor(written, policyFor) : written
@@ -96,10 +109,13 @@ export const reprieve = async (options: Options = {}): Promise<Reprieve> => {
     tx: options.tx,
     ledgersFor: named.ledgersFor,
   })
-  const office = await createOffice({ transport, store, tools })
+  const office = await createOffice({ transport, store, tools, as })
+  const { now } = tools.clock
+  const enact = board ? enactApart(store.audit, board.board, now) : enactTogether(store.audit)
+  const hand = createHand(app.store.board, now, { as, enact })
   const watchdog = options.watchdog === undefined ? undefined : startWatchdog(options.watchdog, tools)
   const withOffice = options.office ?? true
-  if (withOffice) scheduleRecovery(app.every, office, book, options.recovery)
+  if (withOffice) scheduleRecovery(app.every, office, book, options.recovery, systemProcess())
   let closing: Promise<void> | undefined
 
   const close = async (within?: Millis): Promise<void> => {
@@ -122,6 +138,8 @@ export const reprieve = async (options: Options = {}): Promise<Reprieve> => {
   return {
     ...app,
     office,
+    hand,
+    audit: createAuditing(store.audit),
     knownDestinations: () => knownDestinations(store.board, book),
     start: async () => {
       await app.start()
@@ -156,7 +174,8 @@ const storeFor = async (
   own: Store | undefined,
   tools: Tools,
 ): Promise<AppStore> => {
-  if (own?.letters && (url === undefined || url === transport)) return { ...own, letters: own.letters }
+  const { letters, audit } = own ?? {}
+  if (own && letters && audit && (url === undefined || url === transport)) return { ...own, letters, audit }
   const wanted = url ?? DEFAULT_URL
   if (url === undefined) {
     const text = `the store beside ${withoutSecret(transport)} is ${wanted}: good for one host`

@@ -11,6 +11,8 @@ export interface Common {
   readonly transport?: string
   readonly store?: string
   readonly board?: string
+  /** On commands that act. */
+  readonly as?: string
   readonly json?: true
 }
 
@@ -39,13 +41,14 @@ export const withCommon = (program: Command): Command =>
 
 /** What the library is to open. */
 export const openOptions = (flags: Common): Options => {
-  const { transport, store, board } = flags
+  const { transport, store, board, as } = flags
   const book = bookFile(flags)
   return {
     ...(book && { rules: book }),
     ...(transport && { transport }),
     ...(store && { store }),
     ...(board && { board }),
+    ...(as !== undefined && { as }),
   }
 }
 

@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { registerAudit } from './audit/command.ts'
 import { registerDemo } from './demo/command.ts'
 import { registerDlq } from './dlq/command.ts'
 import { registerDoctor } from './doctor.ts'
@@ -27,6 +28,7 @@ export const createProgram = (): Command => {
   registerPublish(program)
   registerDlq(program)
   registerHand(program)
+  registerAudit(program)
   registerRules(program)
   registerDoctor(program)
   registerTrials(program)

@@ -1,3 +1,4 @@
+import type { ActOnLetters } from '../core/acts.ts'
 import type { Category, Kind } from '../core/failure.ts'
 import type { Letter } from '../core/letter.ts'
 import type { Instant } from '../core/time.ts'
@@ -35,6 +36,9 @@ export interface Letters {
   /** Newest first, at most `limit`, after the letter `after` in that order. */
   find(filter: LetterFilter, limit: number, after?: string): Promise<readonly KeptLetter[]>
   count(filter: LetterFilter): Promise<number>
-  /** Each mark takes effect only from one of the states it names; answers which did. */
-  mark(marks: readonly LetterMark[]): Promise<readonly boolean[]>
+  /**
+   * Each mark takes effect only from one of the states it names; answers which did. With an act, the audit has it with
+   * those that did, in the same commit; where none did nothing was done, and it has nothing.
+   */
+  mark(marks: readonly LetterMark[], act?: ActOnLetters): Promise<readonly boolean[]>
 }

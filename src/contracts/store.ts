@@ -1,3 +1,4 @@
+import type { Audit } from './audit.ts'
 import type { Board } from './board.ts'
 import type { Ledger } from './ledger.ts'
 import type { Letters } from './letters.ts'
@@ -10,6 +11,8 @@ export interface Store {
   readonly ledger: Ledger
   readonly board: Board
   readonly letters?: Letters
+  /** Where the letters are, for acts on letters are written with them. */
+  readonly audit?: Audit
   /** The store's own transport, used as companion beside a broker. Whoever opened the store closes both. */
   readonly companion?: Transport
   /** Where effects of handlers can share its commits. */
@@ -17,7 +20,8 @@ export interface Store {
   close(): Promise<void>
 }
 
-/** One that can be an app's own store: it keeps the dead letters too. */
+/** One that can be an app's own store: it keeps the dead letters and the audit too. */
 export interface AppStore extends Store {
   readonly letters: Letters
+  readonly audit: Audit
 }

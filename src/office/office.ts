@@ -2,6 +2,8 @@ import type { KeptLetter, LetterFilter } from '../contracts/letters.ts'
 import type { AppStore } from '../contracts/store.ts'
 import type { Tools } from '../contracts/tools.ts'
 import type { Destination, Transport } from '../contracts/transport.ts'
+import { type ActName, type ActOnLetters, checkName, hashOfIds } from '../core/acts.ts'
+import type { Details } from '../core/audit.ts'
 import { ReprieveError } from '../core/error.ts'
 import type { Letter } from '../core/letter.ts'
 import type { Millis } from '../core/time.ts'
@@ -24,15 +26,22 @@ export interface Office {
    * Sends letters back to the subscription that failed. A letter named by id goes again though it is on its way, unless
    * the filter names states.
    */
-  replay(filter: LetterFilter): Promise<ReplayResult>
+  replay(filter: LetterFilter, by?: Acting): Promise<ReplayResult>
   /**
    * Gives up open letters for good; what waits behind them with their order keys goes on, in order. To do it again frees
    * again: nothing stays held because a process died in between.
    */
-  discard(ids: readonly string[], options?: { readonly reason?: string }): Promise<DiscardResult>
+  discard(ids: readonly string[], by?: Acting): Promise<DiscardResult>
   /** How many events wait behind a letter because its order key is held (`afterDeath: hold`). */
   behind(letter: Letter): Promise<number>
   close(): Promise<void>
+}
+
+/** Who acts and why, for the audit. */
+export interface Acting {
+  /** Else whose office it is. */
+  readonly as?: string
+  readonly reason?: string
 }
 
 export interface ReplayResult {
@@ -50,6 +59,8 @@ export interface DiscardResult {
 }
 
 export interface OfficeOptions {
+  /** Whose office it is: the name in the audit, where an act has none of its own. */
+  readonly as?: string
   readonly transport: Transport
   readonly store: AppStore
   readonly tools: Tools
@@ -59,7 +70,8 @@ const BATCH = 50
 const PAGE = 500
 const FOR_EVER: Millis = 100 * 365 * 24 * 60 * 60 * 1000
 
-export const createOffice = async ({ transport, store, tools }: OfficeOptions): Promise<Office> => {
+export const createOffice = async (options: OfficeOptions): Promise<Office> => {
+  const { transport, store, tools, as: owner = 'somebody' } = options
   const { letters, companion } = store
   const { clock, journal } = tools
   const receiptTo = `reprieve.receipts.${await officeName(store, tools)}`
@@ -76,10 +88,23 @@ export const createOffice = async ({ transport, store, tools }: OfficeOptions): 
     )
   }
 
-  const sendBatch = async (batch: readonly KeptLetter[], from: readonly ('open' | 'replaying')[]) => {
+  /** What the audit is told of an act, the set it is about with it: a large one is done in batches, each with its entry. */
+  const actBy = ({ as, reason }: Acting, act: ActName, ids: readonly string[], details: Details = {}) => ({
+    at: clock.now(),
+    who: as === undefined ? owner : checkName(as),
+    act,
+    ...(reason !== undefined && { reason }),
+    details: ids.length > BATCH ? { ...details, set: { count: ids.length, hash: hashOfIds(ids) } } : details,
+  })
+
+  const sendBatch = async (
+    batch: readonly KeptLetter[],
+    from: readonly ('open' | 'replaying')[],
+    act: ActOnLetters,
+  ) => {
     const at = clock.now()
     const marks = batch.map(({ letter }) => ({ id: letter.id, from, to: 'replaying' as const, at }))
-    const marked = await letters.mark(marks)
+    const marked = await letters.mark(marks, { ...act, at })
     const ours = batch.filter((_, i) => marked[i])
     try {
       for (const group of byAddress(ours)) {
@@ -90,7 +115,10 @@ export const createOffice = async ({ transport, store, tools }: OfficeOptions): 
       }
     } catch (error) {
       // none of the batch is known to be on its way: offered again, and dedup keeps doubles single
-      await letters.mark(ours.map(({ letter }) => ({ id: letter.id, from: ['replaying'], to: 'open', at })))
+      await letters.mark(
+        ours.map(({ letter }) => ({ id: letter.id, from: ['replaying'], to: 'open', at })),
+        { ...act, at: clock.now(), act: 'replay undone' },
+      )
       throw error
     }
     for (const { letter } of ours) journal({ at, is: 'replayed', letter: letter.id, service: letter.service })
@@ -117,19 +145,25 @@ export const createOffice = async ({ transport, store, tools }: OfficeOptions): 
     return found ? `it is ${found.state}` : 'no letter has this id'
   }
 
-  /** Taken first, so that nobody replays it meanwhile; then its followers are let go. */
-  const discardOne = async (id: string, reason: string | undefined): Promise<number | undefined> => {
-    const [found] = await letters.find({ ids: [id] }, 1)
-    if (!found) return undefined
-    const { letter } = found
+  /** Taken first, so that nobody replays them meanwhile; then their followers are let go. */
+  const discardBatch = async (ids: readonly string[], act: ActOnLetters) => {
+    const found = new Map((await letters.find({ ids }, ids.length)).map(({ letter }) => [letter.id, letter]))
+    const wanted = ids.flatMap((id) => found.get(id) ?? [])
     const at = clock.now()
-    const [marked] = await letters.mark([{ id, from: ['open', 'discarded'], to: 'discarded', at }])
-    if (!marked) return undefined
-    const freed = await deadKeys.behind(letter)
-    await deadKeys.release(letter)
-    const { service } = letter
-    journal({ at, is: 'discarded', letter: id, service, ...(reason !== undefined && { reason }) })
-    return freed
+    const marked = await letters.mark(
+      wanted.map(({ id }) => ({ id, from: ['open', 'discarded'], to: 'discarded', at })),
+      { ...act, at },
+    )
+    const ours = wanted.filter((_, i) => marked[i])
+    const { reason } = act
+    let freed = 0
+    for (const letter of ours) {
+      freed += await deadKeys.behind(letter)
+      await deadKeys.release(letter)
+      const { id, service } = letter
+      journal({ at, is: 'discarded', letter: id, service, ...(reason !== undefined && { reason }) })
+    }
+    return { discarded: ours.map(({ id }) => id), freed }
   }
 
   return {
@@ -158,29 +192,36 @@ export const createOffice = async ({ transport, store, tools }: OfficeOptions): 
       }
       return found
     },
-    replay: async (filter) => {
+    replay: async (filter, by = {}) => {
+      const { ids: _, ...chosen } = filter
+      const about = (ids: readonly string[]) => actBy(by, 'replay', ids, { filter: chosen as Details })
+      about([]) // a name that can't be written is refused before anything is done
       await prepareReceipts()
       const may = filter.ids ? (['open', 'replaying'] as const) : (['open'] as const)
       const from = may.filter((state) => filter.states?.includes(state) ?? true)
       const frozen = await select({ ...filter, states: from })
+      const act = about(frozen)
       const sent: string[] = []
       for (let i = 0; i < frozen.length; i += BATCH) {
         const ids = frozen.slice(i, i + BATCH)
-        sent.push(...(await sendBatch(await letters.find({ ids }, BATCH), from)))
+        sent.push(...(await sendBatch(await letters.find({ ids }, BATCH), from, act)))
       }
       const left = (filter.ids ?? frozen).filter((id) => !sent.includes(id))
       return { sent, skipped: await Promise.all(left.map(async (id) => ({ id, because: await whyNot(id) }))) }
     },
-    discard: async (ids, { reason } = {}) => {
+    discard: async (asked, by = {}) => {
+      const ids = [...new Set(asked)]
+      const act = actBy(by, 'discard', ids)
       const discarded: string[] = []
-      const skipped: { id: string; because: string }[] = []
       let freed = 0
-      for (const id of ids) {
-        const count = await discardOne(id, reason)
-        if (count === undefined) skipped.push({ id, because: await whyNot(id) })
-        else discarded.push(id)
-        freed += count ?? 0
+      for (let i = 0; i < ids.length; i += BATCH) {
+        const batch = await discardBatch(ids.slice(i, i + BATCH), act)
+        discarded.push(...batch.discarded)
+        freed += batch.freed
       }
+      const done = new Set(discarded)
+      const left = ids.filter((id) => !done.has(id))
+      const skipped = await Promise.all(left.map(async (id) => ({ id, because: await whyNot(id) })))
       return { discarded, skipped, freed }
     },
     behind: deadKeys.behind,

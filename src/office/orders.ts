@@ -1,4 +1,7 @@
+import type { Post } from '../contracts/audit.ts'
 import type { Board } from '../contracts/board.ts'
+import { type ActName, checkName } from '../core/acts.ts'
+import type { Details } from '../core/audit.ts'
 import {
   FORCES,
   forceEntry,
@@ -16,12 +19,13 @@ import {
 import type { Shared } from '../core/shared-breaker.ts'
 import { readShared, SHARED, sharedEntry } from '../core/shared-entries.ts'
 import type { Instant, Millis } from '../core/time.ts'
+import { type Enact, enactUnwritten } from './enact.ts'
 
 /** An operator's hand on running services. Every process that shares the store hears of it within a second or two. */
 export interface Hand {
   /** Nothing more is pulled; what is under way ends. */
   pause(service: string, order?: Ordering): Promise<void>
-  resume(service: string): Promise<void>
+  resume(service: string, order?: Ordering): Promise<void>
   paused(): Promise<readonly (Order & { readonly service: string; readonly until: Instant })[]>
   /** `open` stops all calls, `closed` lets all through, whatever happens; `release` lets the breaker go by itself again. */
   breaker(name: string, to: 'open' | 'closed' | 'release', order?: Ordering): Promise<void>
@@ -32,6 +36,7 @@ export interface Hand {
 
 export interface Ordering {
   readonly by?: string
+  readonly reason?: string
   /** How long it holds; a day unless told. */
   readonly lasts?: Millis
 }
@@ -54,54 +59,79 @@ export interface BreakerLine {
 /** An entry whose time is over is as good as absent. */
 const AT_ONCE = 1
 
-export const createHand = (board: Board, now: () => Instant): Hand => ({
-  pause: async (service, { by = 'somebody', lasts = ORDER_LASTS } = {}) => {
-    await board.post(pauseEntry(service), { by, at: now() }, lasts)
-  },
-  resume: async (service) => {
-    await board.post(pauseEntry(service), null, AT_ONCE)
-  },
-  paused: async () =>
-    (await board.read(PAUSES)).flatMap(({ entry, value, until }) => {
-      const order = readOrder(value)
-      return order ? [{ service: entry.slice(PAUSES.length), ...order, until }] : []
-    }),
-  breaker: async (name, to, { by = 'somebody', lasts = ORDER_LASTS } = {}) => {
-    if (to === 'release') await board.post(forceEntry(name), null, AT_ONCE)
-    else await board.post(forceEntry(name), { to, by, at: now() }, lasts)
-    // who takes it in hand, or lets go of it, knows better than what was seen before
-    await board.post(sharedEntry(name), null, AT_ONCE)
-  },
-  breakers: async () => {
-    const forces = new Map(
-      (await board.read(FORCES)).flatMap(({ entry, value, until }) => {
-        const force = readForce(value)
-        return force ? [[entry.slice(FORCES.length), { to: force.to, by: force.by, until }] as const] : []
+export interface HandOptions {
+  /** Whose hand it is, where an order does not say. */
+  readonly as?: string
+  /** Writes orders with their entries in the audit. */
+  readonly enact?: Enact
+}
+
+export const createHand = (
+  board: Board,
+  now: () => Instant,
+  { as = 'somebody', enact = enactUnwritten(board) }: HandOptions = {},
+): Hand => {
+  const whoIs = ({ by }: Ordering): string => (by === undefined ? as : checkName(by))
+  const order = (act: ActName, target: string, by: Ordering, details: Details, posts: readonly Post[]) => {
+    const why = by.reason === undefined ? {} : { reason: by.reason }
+    return enact({ at: now(), who: whoIs(by), act, target, count: 1, ...why, details }, posts)
+  }
+  const gone = (entry: string): Post => ({ entry, value: null, ttl: AT_ONCE })
+
+  return {
+    pause: async (service, by = {}) => {
+      const { lasts: ttl = ORDER_LASTS } = by
+      const value = { by: whoIs(by), at: now() }
+      await order('pause', service, by, { lasts: ttl }, [{ entry: pauseEntry(service), value, ttl }])
+    },
+    resume: async (service, by = {}) => order('resume', service, by, {}, [gone(pauseEntry(service))]),
+    paused: async () =>
+      (await board.read(PAUSES)).flatMap(({ entry, value, until }) => {
+        const order = readOrder(value)
+        return order ? [{ service: entry.slice(PAUSES.length), ...order, until }] : []
       }),
-    )
-    const reports = (await board.read(GUARDS)).flatMap(({ value }) => readGuard(value) ?? [])
-    const wholes = new Map((await board.read(SHARED)).map(({ entry, value }) => [entry, readShared(value)]))
-    const lines: BreakerLine[] = reports.map((report) => {
-      const forced = forces.get(report.name)
-      const shared = wholes.get(sharedEntry(report.name))
-      return {
-        name: report.name,
-        ...(shared && { whole: wholeOf(shared, now()) }),
-        report,
-        ...(forced && { forced }),
-      }
-    })
-    const known = new Set(reports.map(({ name }) => name))
-    const unheard = [...forces].filter(([name]) => !known.has(name))
-    return [...lines, ...unheard.map(([name, forced]) => ({ name, forced }))].sort((a, b) =>
-      a.name < b.name ? -1 : a.name > b.name ? 1 : 0,
-    )
-  },
-  running: async () => {
-    const names = (await board.read(SERVICES)).map(({ entry }) => entry.slice(entry.lastIndexOf('/') + 1))
-    return [...new Set(names)].sort()
-  },
-})
+    breaker: async (name, to, by = {}) => {
+      // who takes it in hand, or lets go of it, knows better than what was seen before
+      const forget = gone(sharedEntry(name))
+      if (to === 'release') return order('breaker release', name, by, {}, [gone(forceEntry(name)), forget])
+      const { lasts: ttl = ORDER_LASTS } = by
+      const force = { entry: forceEntry(name), value: { to, by: whoIs(by), at: now() }, ttl }
+      return order(to === 'open' ? 'breaker open' : 'breaker close', name, by, { lasts: ttl }, [
+        force,
+        forget,
+      ])
+    },
+    breakers: async () => {
+      const forces = new Map(
+        (await board.read(FORCES)).flatMap(({ entry, value, until }) => {
+          const force = readForce(value)
+          return force ? [[entry.slice(FORCES.length), { to: force.to, by: force.by, until }] as const] : []
+        }),
+      )
+      const reports = (await board.read(GUARDS)).flatMap(({ value }) => readGuard(value) ?? [])
+      const wholes = new Map((await board.read(SHARED)).map(({ entry, value }) => [entry, readShared(value)]))
+      const lines: BreakerLine[] = reports.map((report) => {
+        const forced = forces.get(report.name)
+        const shared = wholes.get(sharedEntry(report.name))
+        return {
+          name: report.name,
+          ...(shared && { whole: wholeOf(shared, now()) }),
+          report,
+          ...(forced && { forced }),
+        }
+      })
+      const known = new Set(reports.map(({ name }) => name))
+      const unheard = [...forces].filter(([name]) => !known.has(name))
+      return [...lines, ...unheard.map(([name, forced]) => ({ name, forced }))].sort((a, b) =>
+        a.name < b.name ? -1 : a.name > b.name ? 1 : 0,
+      )
+    },
+    running: async () => {
+      const names = (await board.read(SERVICES)).map(({ entry }) => entry.slice(entry.lastIndexOf('/') + 1))
+      return [...new Set(names)].sort()
+    },
+  }
+}
 
 const wholeOf = ({ is, since, trips }: Shared, now: Instant): NonNullable<BreakerLine['whole']> => ({
   state: is,

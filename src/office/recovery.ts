@@ -24,6 +24,7 @@ export const recover = async (
   office: Pick<Office, 'list' | 'replay'>,
   { most, times }: Recovery,
   signal?: AbortSignal,
+  as?: string,
 ): Promise<ReplayResult> => {
   let ids: string[] = []
   let page: readonly KeptLetter[] = []
@@ -36,7 +37,7 @@ export const recover = async (
     ids = [...ids, ...fit.map(({ letter }) => letter.id)].slice(-most)
   } while (page.length === PAGE && !signal?.aborted)
   if (ids.length === 0 || signal?.aborted) return { sent: [], skipped: [] }
-  return office.replay({ ids, states: ['open'] })
+  return office.replay({ ids, states: ['open'] }, as === undefined ? {} : { as })
 }
 
 /** Letters of transient failures go back by themselves, on a schedule. */
@@ -54,9 +55,12 @@ export const scheduleRecovery = (
   office: Pick<Office, 'list' | 'replay'>,
   { recovery: written }: Pick<RuleBook, 'recovery'>,
   option: boolean | RecoveryOptions | undefined,
+  process: string,
 ): void => {
   if (option === false || (option === undefined && !written)) return
   const said = { ...written, ...(typeof option === 'object' && option) }
   const recovery = { most: said.most ?? RECOVERY.most, times: said.times ?? RECOVERY.times }
-  onSchedule(said.every ?? '1h', 'recovery', ({ signal }) => recover(office, recovery, signal))
+  onSchedule(said.every ?? '1h', 'recovery', ({ signal }) =>
+    recover(office, recovery, signal, `recovery job of ${process}`),
+  )
 }

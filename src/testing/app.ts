@@ -1,7 +1,17 @@
 import { open } from '../adapters/memory/index.ts'
 import type { Tx } from '../contracts/tx.ts'
 import type { Instant, Millis } from '../core/time.ts'
-import { createOffice, type Office, type RecoveryOptions, scheduleRecovery } from '../office/index.ts'
+import {
+  type Auditing,
+  createAuditing,
+  createHand,
+  createOffice,
+  enactTogether,
+  type Hand,
+  type Office,
+  type RecoveryOptions,
+  scheduleRecovery,
+} from '../office/index.ts'
 import { emptyBook, type PolicyFor, type RuleBook, readRules, withPolicyFor } from '../rules/index.ts'
 import { type App, createApp } from '../runtime/app.ts'
 import type { VirtualClock } from './clock.ts'
@@ -39,6 +49,8 @@ export interface TestApp extends Omit<App, 'drain'>, Looking, AsyncDisposable {
   readonly clock: VirtualClock
   readonly faults: Faults
   readonly office: Office
+  readonly hand: Hand
+  readonly audit: Auditing
   /** Done by itself before the first event is published. */
   start(): Promise<void>
   /** Turns the clock until nothing waits and nothing is in flight; rejects after `most` of virtual time, a day unless told. */
@@ -69,12 +81,14 @@ export const testApp = async (options: TestAppOptions = {}): Promise<TestApp> =>
   const store = {
     ...alone,
     letters: own.letters!,
+    audit: own.audit!,
     ledger: faultyLedger(own.ledger, faults),
   }
   const watched = options.tx && watchTx(options.tx)
   const app = createApp({ book, transport, store, tools, tx: watched?.tx })
   const office = await createOffice({ transport: pending.transport, store, tools })
-  scheduleRecovery(app.every, office, book, options.recovery)
+  const hand = createHand(store.board, clock.now, { enact: enactTogether(store.audit) })
+  scheduleRecovery(app.every, office, book, options.recovery, 'test')
 
   let starting: Promise<void> | undefined
   const start = (): Promise<void> => {
@@ -121,6 +135,8 @@ export const testApp = async (options: TestAppOptions = {}): Promise<TestApp> =>
     clock,
     faults,
     office,
+    hand,
+    audit: createAuditing(store.audit),
     start,
     settled,
     publish: async (...event) => {

@@ -56,6 +56,7 @@ export const mortal = async (
     store: {
       ...opened.store!,
       letters: opened.store!.letters!,
+      audit: opened.store!.audit!,
       ledger: faultyLedger(ledgerOf(opened.store!.ledger), faults),
     },
     tools: { ...tools, clock },

@@ -127,7 +127,7 @@ describe('the commands', () => {
     })
     const run = startCli(['run', 'handlers.ts'], { cwd })
     await run.said('started    mail')
-    const paused = await cli(['pause', 'mail', '--by', 'ann'], { cwd })
+    const paused = await cli(['pause', 'mail', '--as', 'ann'], { cwd })
     expect(paused).toMatchObject({ code: 0, stdout: 'mail pauses; `reprieve resume mail` ends it\n' })
     await run.said('paused     mail')
     await cli(['publish', 'order.placed', '{}', '--id', 'e-1'], { cwd })

@@ -39,7 +39,12 @@ const start = async (name: string, url: string, tools: Tools, calls: Calls, sett
   const app = createApp({
     book: readRules(book(setting.crm ?? BREAKER), 'reprieve.yaml', {}),
     transport: opened.transport!,
-    store: { ...memory, letters: memory.letters!, board: setting.board?.(memory.board) ?? memory.board },
+    store: {
+      ...memory,
+      letters: memory.letters!,
+      audit: memory.audit!,
+      board: setting.board?.(memory.board) ?? memory.board,
+    },
     tools: own,
   })
   const process = { name, app, facts, up: true, calls: 0, took: 0 }

@@ -1,5 +1,6 @@
 import type { Open } from '../../contracts/adapter.ts'
 import { ReprieveError } from '../../core/error.ts'
+import { appendTo, auditOf } from './audit.ts'
 import { boardOf } from './board.ts'
 import { ledgerOf } from './ledger.ts'
 import { lettersOf } from './letters.ts'
@@ -19,13 +20,15 @@ export const open = (async (url, tools) => {
   const world = worldOf(name)
   const { now } = tools.clock
   const transport = openTransport(world, tools)
+  const board = boardOf(world, now)
   return {
     transport,
     store: {
       name: 'memory',
       ledger: ledgerOf(world.rows, now),
-      board: boardOf(world, now),
-      letters: lettersOf(world.letters),
+      board,
+      letters: lettersOf(world.letters, (act) => appendTo(world.audit, act)),
+      audit: auditOf(world.audit, board),
       companion: transport,
       close: async () => undefined,
     },

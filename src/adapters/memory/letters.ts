@@ -1,11 +1,13 @@
 import type { KeptLetter, LetterFilter, Letters } from '../../contracts/letters.ts'
+import { actOn } from '../../core/acts.ts'
+import type { Act } from '../../core/audit.ts'
 import { ReprieveError } from '../../core/error.ts'
 
 /** Newest burial first; letters of one moment by id, so that the order is the same on every page. */
 const newestFirst = (a: KeptLetter, b: KeptLetter): number =>
   b.letter.buriedAt - a.letter.buriedAt || (a.letter.id < b.letter.id ? 1 : -1)
 
-export const lettersOf = (kept: Map<string, KeptLetter>): Letters => {
+export const lettersOf = (kept: Map<string, KeptLetter>, append: (act: Act) => unknown): Letters => {
   const matching = (filter: LetterFilter) => [...kept.values()].filter((each) => matches(filter, each))
   return {
     keep: async (letters) => {
@@ -27,13 +29,17 @@ export const lettersOf = (kept: Map<string, KeptLetter>): Letters => {
         .slice(0, limit)
     },
     count: async (filter) => matching(filter).length,
-    mark: async (marks) =>
-      marks.map(({ id, from, to, at }) => {
+    mark: async (marks, act) => {
+      const marked = marks.map(({ id, from, to, at }) => {
         const found = kept.get(id)
         if (!found || !from.includes(found.state)) return false
         kept.set(id, { letter: found.letter, state: to, stateAt: at })
         return true
-      }),
+      })
+      const ids = marks.flatMap(({ id }, i) => (marked[i] ? [id] : []))
+      if (act && ids.length > 0) append(actOn(act, ids))
+      return marked
+    },
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Entry } from '../../contracts/board.ts'
 import type { KeptLetter } from '../../contracts/letters.ts'
 import type { Address, Destination, Subscription } from '../../contracts/transport.ts'
+import type { AuditEntry } from '../../core/audit.ts'
 import type { Event } from '../../core/event.ts'
 import { isInOrder } from '../../core/ordering.ts'
 import { freshParcel } from '../../core/parcel.ts'
@@ -22,6 +23,7 @@ export interface World {
   readonly entries: Map<string, Entry>
   version: number
   readonly letters: Map<string, KeptLetter>
+  readonly audit: AuditEntry[]
 }
 
 const named = new Map<string, World>()
@@ -41,6 +43,7 @@ const newWorld = (): World => ({
   entries: new Map(),
   version: 0,
   letters: new Map(),
+  audit: [],
 })
 
 const doorName = ({ service, topic }: Address): string => JSON.stringify([service, topic])

@@ -4,6 +4,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { Tools } from '../../contracts/tools.ts'
 import { ReprieveError } from '../../core/error.ts'
 import { type Fence, fenceOn } from './fence.ts'
+import { makeAudit } from './audit-schema.ts'
 import { patiently } from './patience.ts'
 import { SCHEMA, UPGRADES, VERSION } from './schema.ts'
 import { resultCode, troubleWith } from './trouble.ts'
@@ -46,6 +47,7 @@ export const openFile = async (path: string, tools: Tools): Promise<File> => {
   try {
     const first = await patiently(tools, () => connect(path))
     await patiently(tools, () => migrate(path, first))
+    await patiently(tools, () => makeAudit(first))
     return fileOf(path, first)
   } catch (error) {
     if (resultCode(error) === 26) {

@@ -1,6 +1,7 @@
 import type { Open, Opened } from '../../contracts/adapter.ts'
 import type { AppStore } from '../../contracts/store.ts'
 import { ReprieveError } from '../../core/error.ts'
+import { auditOf } from './audit.ts'
 import { boardOf } from './board.ts'
 import { ledgerOf } from './ledger.ts'
 import { lettersOf } from './letters.ts'
@@ -31,6 +32,7 @@ export const open = (async (url, tools) => {
     ledger: ledgerOf(file, writer, tools),
     board: boardOf(file, writer, tools),
     letters: lettersOf(file, writer),
+    audit: auditOf(file, writer, tools),
     companion: transport,
     tx: txOf(room),
     close: () => {

@@ -1,7 +1,9 @@
 import type { SQLInputValue } from 'node:sqlite'
 import type { KeptLetter, LetterFilter, LetterState, Letters } from '../../contracts/letters.ts'
+import { actOn } from '../../core/acts.ts'
 import { ReprieveError } from '../../core/error.ts'
 import { type Letter, letterEvent, readLetter } from '../../core/letter.ts'
+import { appendTo } from './audit.ts'
 import type { File } from './file.ts'
 import { instant } from './parcels.ts'
 import type { Writer } from './writer.ts'
@@ -44,15 +46,15 @@ export const lettersOf = (file: File, writer: Writer): Letters => ({
       const { where, values } = conditions(filter)
       return file.sql(`SELECT count(*) AS n FROM reprieve_letter ${all(where)}`).get(...values)!.n as number
     }),
-  mark: (marks) =>
-    writer.write(
-      () =>
-        marks.map(
-          ({ id, from, to, at }) =>
-            file.sql(MARK).run(to, instant(at), id, JSON.stringify(from)).changes === 1,
-        ),
-      marks.length,
-    ),
+  mark: (marks, act) =>
+    writer.write(() => {
+      const marked = marks.map(
+        ({ id, from, to, at }) => file.sql(MARK).run(to, instant(at), id, JSON.stringify(from)).changes === 1,
+      )
+      const ids = act ? marks.flatMap(({ id }, i) => (marked[i] ? [id] : [])) : []
+      if (act && ids.length > 0) appendTo(file, actOn(act, ids))
+      return marked
+    }, marks.length),
 })
 
 /** What is asked for often stands in columns; the envelope holds all of it. */

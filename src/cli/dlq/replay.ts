@@ -3,6 +3,7 @@ import type { LetterFilter } from '../../contracts/letters.ts'
 import { ReprieveError } from '../../core/error.ts'
 import type { Millis } from '../../core/time.ts'
 import type { Office, ReplayResult } from '../../office/index.ts'
+import { type ActingFlags, actingOf, withActing } from '../acting.ts'
 import { action, type Ended } from '../action.ts'
 import { asDuration } from '../options.ts'
 import { inert } from '../print/inert.ts'
@@ -12,13 +13,13 @@ import { wholeIds } from './find.ts'
 import { type Endings, follow } from './follow.ts'
 import { openOffice } from './office.ts'
 
-interface ReplayFlags extends FilterFlags {
+interface ReplayFlags extends FilterFlags, ActingFlags {
   readonly all?: true
   readonly wait?: Millis
 }
 
 export const registerReplay = (dlq: Command): void => {
-  withFilter(dlq.command('replay'))
+  withActing(withFilter(dlq.command('replay')))
     .description('send dead letters back to the service that failed')
     .argument('[ids...]', 'ids of letters, or their beginnings')
     .option('--all', 'all that are open')
@@ -30,7 +31,7 @@ const replay = async (flags: ReplayFlags, typed: readonly string[]): Promise<End
   checkSelection(flags, typed)
   await using opened = await openOffice(flags)
   const { office } = opened.app
-  const result = await office.replay(await selection(office, flags, typed))
+  const result = await office.replay(await selection(office, flags, typed), actingOf(flags))
   let endings: Endings | undefined
   if (flags.wait !== undefined) {
     // from here on it takes over what arrives: receipts, and letters of those that died again

@@ -1,19 +1,18 @@
-import { userInfo } from 'node:os'
 import type { Command } from 'commander'
 import { systemClock } from '../../adapters/system/clock.ts'
 import { ReprieveError } from '../../core/error.ts'
 import type { Millis } from '../../core/time.ts'
-import { createHand, type Hand } from '../../office/index.ts'
+import type { Hand } from '../../office/index.ts'
 import { type Reprieve, reprieve } from '../../reprieve.ts'
+import { type ActingFlags, actingOf, withActing } from '../acting.ts'
 import { action, type Ended } from '../action.ts'
 import { asDuration, type Common, openOptions } from '../options.ts'
 import { inert } from '../print/inert.ts'
 import { remark, say, sayJson } from '../print/say.ts'
 import { breakerTable } from './list.ts'
 
-interface OrderFlags extends Common {
+interface OrderFlags extends ActingFlags {
   readonly for?: Millis
-  readonly by?: string
   readonly force?: true
 }
 
@@ -26,8 +25,7 @@ export const registerHand = (program: Command): void => {
       .argument('<service>')
       .option('--force', 'though no process and no rule book knows it'),
   ).action(action(pauseOne))
-  program
-    .command('resume')
+  withActing(program.command('resume'))
     .description('let a paused service pull again')
     .argument('<service>')
     .action(action(resumeOne))
@@ -48,29 +46,26 @@ export const registerHand = (program: Command): void => {
       action((flags: OrderFlags, name: string) => forceOne(flags, name, verb === 'open' ? 'open' : 'closed')),
     )
   }
-  breaker
-    .command('release')
+  withActing(breaker.command('release'))
     .description('let it go by itself again')
     .argument('<name>')
     .action(action((flags: OrderFlags, name: string) => forceOne(flags, name, 'release')))
 }
 
 const ordering = (command: Command): Command =>
-  command
-    .option('--for <duration>', 'how long the order holds (else a day)', asDuration)
-    .option('--by <name>', 'who orders it (else the user of this machine)')
+  withActing(command).option('--for <duration>', 'how long the order holds (else a day)', asDuration)
 
 const withHand = async (
   flags: Common,
   use: (hand: Hand, app: Reprieve) => Promise<Ended>,
 ): Promise<Ended> => {
   await using app = await reprieve({ ...openOptions(flags), office: false })
-  return await use(createHand(app.store.board, systemClock.now), app)
+  return await use(app.hand, app)
 }
 
-const orderOf = ({ by, for: lasts }: OrderFlags) => ({
-  by: by ?? userInfo().username,
-  ...(lasts !== undefined && { lasts }),
+const orderOf = (flags: OrderFlags) => ({
+  ...actingOf(flags),
+  ...(flags.for !== undefined && { lasts: flags.for }),
 })
 
 const pauseOne = (flags: OrderFlags, service: string): Promise<Ended> =>
@@ -101,10 +96,10 @@ const unknownService = (
   )
 }
 
-const resumeOne = (flags: Common, service: string): Promise<Ended> =>
+const resumeOne = (flags: OrderFlags, service: string): Promise<Ended> =>
   withHand(flags, async (hand) => {
     const was = (await hand.paused()).some((each) => each.service === service)
-    await hand.resume(service)
+    await hand.resume(service, orderOf(flags))
     if (flags.json) return sayJson(await hand.paused())
     say(was ? `${inert(service)} goes on` : `${inert(service)} was not paused`)
   })

@@ -1,0 +1,87 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { systemClock } from '../../adapters/system/clock.ts'
+import { ACTS } from '../../core/acts.ts'
+import type { AuditEntry } from '../../core/audit.ts'
+import { type Instant, iso } from '../../core/time.ts'
+import type { AuditFilter } from '../../office/index.ts'
+import { reprieve } from '../../reprieve.ts'
+import { readDuration } from '../../rules/duration.ts'
+import { action, type Ended } from '../action.ts'
+import { asCount, type Common, openOptions } from '../options.ts'
+import { calm, calmOnStderr, strong } from '../print/paint.ts'
+import { columnsHere, remark, say, sayJson } from '../print/say.ts'
+import { type Column, table } from '../print/table.ts'
+import { span } from '../print/time.ts'
+
+interface ListFlags extends Common, AuditFilter {
+  readonly limit: number
+  readonly before?: number
+}
+
+export const registerList = (audit: Command): void => {
+  audit
+    .command('list')
+    .description('list what was done by hand, the newest first')
+    .addOption(new Option('--act <act>', 'only this act').choices(ACTS))
+    .option('--who <name>', 'only what this one did')
+    .option(
+      '--from <time>',
+      'from this time on: like 2026-05-01, 2026-05-01T10:00Z, or 2h for two hours ago',
+      asTime,
+    )
+    .option('--to <time>', 'before this time', asTime)
+    .option('--limit <count>', 'at most so many', asCount, 50)
+    .option('--before <number>', 'only what comes before the entry with this number: the next page', asCount)
+    .action(action(list))
+}
+
+/** A day or a moment; without a zone it is the machine's own. A span is so long ago. */
+const asTime = (text: string): Instant => {
+  const ago = readDuration(text)
+  if (ago !== undefined) return systemClock.now() - ago
+  const at = /^\d{4}-\d{2}-\d{2}([T ]|$)/.test(text) ? Date.parse(text) : Number.NaN
+  if (Number.isNaN(at)) {
+    throw new InvalidArgumentError(
+      'It must be a time like 2026-05-01 or 2026-05-01T10:00Z, or a span like 2h.',
+    )
+  }
+  return at
+}
+
+const list = async (flags: ListFlags): Promise<Ended> => {
+  await using app = await reprieve({ ...openOptions(flags), office: false })
+  const entries = await app.audit.list(filterOf(flags), flags.limit, flags.before)
+  if (flags.json) return sayJson({ entries })
+  if (entries.length === 0) return say('nothing was done by hand that fits')
+  say(table(columns(systemClock.now()), entries, columnsHere()))
+  if (entries.length === flags.limit)
+    remark(calmOnStderr(`there may be more: --before ${entries.at(-1)!.seq}`))
+}
+
+const filterOf = ({ act, who, from, to }: ListFlags): AuditFilter => ({
+  ...(act !== undefined && { act }),
+  ...(who !== undefined && { who }),
+  ...(from !== undefined && { from }),
+  ...(to !== undefined && { to }),
+})
+
+const columns = (now: Instant): readonly Column<AuditEntry>[] => [
+  { title: '#', of: ({ seq }) => String(seq), align: 'right' },
+  { title: 'at', of: ({ at }) => shown(at) },
+  { title: 'age', of: ({ at }) => span(now - at), align: 'right' },
+  { title: 'who', of: ({ who }) => who, least: 8 },
+  { title: 'act', of: ({ act }) => act, paint: strong },
+  { title: 'on', of: ({ target }) => target, least: 12 },
+  { title: 'count', of: ({ count }) => String(count), align: 'right' },
+  { title: 'step', of: ({ details: { step } }) => (typeof step === 'string' ? step : ''), paint: calm },
+  { title: 'why', of: ({ reason }) => reason ?? '', least: 10 },
+]
+
+/** Somebody may have made it a time that is none. */
+const shown = (at: Instant): string => {
+  try {
+    return iso(at)
+  } catch {
+    return String(at)
+  }
+}
