@@ -35,8 +35,8 @@ const RECENT_BEFORE = read('WHERE reprieve_audit.seq < ? ORDER BY reprieve_audit
  */
 export const appendTo = (file: File, act: Act): AuditEntry => {
   const last = headOf(file.sql(LAST).get()) ?? START
-  const kept = headOf(file.sql(HEAD).get()) ?? last
-  const head = kept.count < Number.MAX_SAFE_INTEGER ? kept : last
+  const kept = headOf(file.sql(HEAD).get()) ?? START
+  const head = kept.count < Number.MAX_SAFE_INTEGER ? kept : START
   const seq = Math.max(head.count, last.count) + 1
   const entry = link(head, plainAct(act), seq)
   const { at, who, target, count, reason = null, details, previous, hash } = entry

@@ -1,0 +1,12 @@
+import { reprieve } from '../../src/index.ts'
+
+/** Acts as fast as it can: a pause, then three letters discarded, and so on while there are letters. */
+const [transport, as, service] = process.argv.slice(2) as [string, string, string]
+const app = await reprieve({ transport, as, office: false })
+const ids = (await app.store.letters.find({ service }, 10_000)).map(({ letter }) => letter.id)
+console.log('ready')
+for (let n = 0; n < ids.length; n += 3) {
+  await app.hand.pause(`${as}-${n}`)
+  await app.office.discard(ids.slice(n, n + 3))
+}
+await app.close()

@@ -1,0 +1,73 @@
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { type Reprieve, reprieve } from '../../src/index.ts'
+import { folderWith, startNode } from '../scenarios/child.ts'
+import { someLetters } from '../scenarios/letters.ts'
+
+const WORKER = fileURLToPath(new URL('./audit-worker.ts', import.meta.url))
+
+const world = async () => {
+  const cwd = folderWith()
+  const transport = `sqlite:${join(cwd, 'reprieve.db')}`
+  const app = await reprieve({ transport })
+  const worker = async (as: string, letters: number) => {
+    await app.store.letters.keep(someLetters(letters, as))
+    return startNode([WORKER, transport, as, as], { cwd })
+  }
+  return { app, worker }
+}
+
+/** What took effect and what the audit tells must be the same, each way. */
+const accounted = async (app: Reprieve): Promise<number> => {
+  const entries = await app.audit.list({}, 100_000)
+  const told = (act: string) => entries.filter((entry) => entry.act === act)
+  const discarded = await app.store.letters.find({ states: ['discarded'] }, 100_000)
+  expect(
+    told('discard')
+      .flatMap(({ details }) => details.ids as string[])
+      .sort(),
+  ).toEqual(discarded.map(({ letter }) => letter.id).sort())
+  expect(told('discard').every(({ count, details }) => count === (details.ids as string[]).length)).toBe(true)
+  expect(
+    told('pause')
+      .map(({ target }) => target)
+      .sort(),
+  ).toEqual((await app.hand.paused()).map(({ service }) => service).sort())
+  const verified = await app.audit.verify()
+  expect(verified).toEqual({ count: entries.length, head: entries[0]?.hash })
+  return entries.length
+}
+
+describe('the audit', () => {
+  it('has every act that took effect, and no other, of a process killed at any moment', async () => {
+    const { app, worker } = await world()
+    let before = 0
+    for (let round = 0; round < 8; round++) {
+      const victim = await worker(`victim-${round}`, 900)
+      await victim.said('ready')
+      const enough = before + 2 + round * 3
+      await expect
+        .poll(async () => (await app.audit.list({}, 1))[0]?.seq ?? 0, { interval: 1, timeout: 20_000 })
+        .toBeGreaterThan(enough)
+      victim.signal('SIGKILL')
+      expect((await victim.ended).code).toBeNull()
+      const count = await accounted(app)
+      expect(count).toBeGreaterThan(enough)
+      expect(count).toBeLessThan(before + 600)
+      before = count
+    }
+    await app.close()
+  })
+
+  it('stays one chain while two processes append to it at the same time', async () => {
+    const { app, worker } = await world()
+    const both = await Promise.all([worker('one', 300), worker('two', 300)])
+    expect((await Promise.all(both.map(({ ended }) => ended))).map(({ code }) => code)).toEqual([0, 0])
+    expect(await accounted(app)).toBe(400)
+    const names = (await app.audit.list({}, 1000)).map(({ who }) => who)
+    const turns = names.filter((name, i) => name !== names[i - 1]).length
+    expect(turns).toBeGreaterThan(10)
+    await app.close()
+  })
+})
