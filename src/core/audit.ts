@@ -69,7 +69,9 @@ const hashOf = ({
  * head       the head that was kept is gone, or is another than the entry it names
  * rewritten  no entry has the hash that was written down elsewhere
  */
-export type BreakKind = 'changed' | 'gap' | 'order' | 'unlinked' | 'cut' | 'added' | 'head' | 'rewritten'
+export const BREAKS = ['changed', 'gap', 'order', 'unlinked', 'cut', 'added', 'head', 'rewritten'] as const
+
+export type BreakKind = (typeof BREAKS)[number]
 
 export interface Break {
   /** The first entry that is not as it should be, or missing. */
