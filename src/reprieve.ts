@@ -139,7 +139,7 @@ export const reprieve = async (options: Options = {}): Promise<Reprieve> => {
     ...app,
     office,
     hand,
-    audit: createAuditing(store.audit),
+    audit: createAuditing(store.audit, tools.clock),
     knownDestinations: () => knownDestinations(store.board, book),
     start: async () => {
       await app.start()

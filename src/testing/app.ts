@@ -136,7 +136,7 @@ export const testApp = async (options: TestAppOptions = {}): Promise<TestApp> =>
     faults,
     office,
     hand,
-    audit: createAuditing(store.audit),
+    audit: createAuditing(store.audit, clock),
     start,
     settled,
     publish: async (...event) => {

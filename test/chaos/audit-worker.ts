@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { reprieve } from '../../src/index.ts'
 
 /** Acts as fast as it can: a pause, then three letters discarded, and so on while there are letters. */
@@ -5,6 +6,8 @@ const [transport, as, service] = process.argv.slice(2) as [string, string, strin
 const app = await reprieve({ transport, as, office: false })
 const ids = (await app.store.letters.find({ service }, 10_000)).map(({ letter }) => letter.id)
 console.log('ready')
+// several begin at the same moment
+while (!(await app.hand.paused()).some((each) => each.service === 'go')) await pause(1)
 for (let n = 0; n < ids.length; n += 3) {
   await app.hand.pause(`${as}-${n}`)
   await app.office.discard(ids.slice(n, n + 3))

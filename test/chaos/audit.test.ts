@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { type Reprieve, reprieve } from '../../src/index.ts'
@@ -42,7 +43,8 @@ const accounted = async (app: Reprieve): Promise<number> => {
 describe('the audit', () => {
   it('has every act that took effect, and no other, of a process killed at any moment', async () => {
     const { app, worker } = await world()
-    let before = 0
+    await app.hand.pause('go')
+    let before = 1
     for (let round = 0; round < 8; round++) {
       const victim = await worker(`victim-${round}`, 900)
       await victim.said('ready')
@@ -62,18 +64,22 @@ describe('the audit', () => {
 
   it('stays one chain while two processes append to it at the same time', async () => {
     const { app, worker } = await world()
-    const both = await Promise.all([worker('one', 300), worker('two', 300)])
+    const both = await Promise.all([worker('one', 900), worker('two', 900)])
+    await Promise.all(both.map(({ said }) => said('ready')))
+    await app.hand.pause('go')
     const all = Promise.all(both.map(({ ended }) => ended))
     let over = false
     void all.then(() => {
       over = true
     })
     // whoever looks in the middle of it finds nothing wrong
-    for (let looks = 0; !over || looks === 0; looks++)
+    for (let looks = 0; !over || looks === 0; looks++) {
       expect((await app.audit.verify()).broken).toBeUndefined()
+      await pause(5)
+    }
     expect((await all).map(({ code }) => code)).toEqual([0, 0])
-    expect(await accounted(app)).toBe(400)
-    const names = (await app.audit.list({}, 1000)).map(({ who }) => who)
+    expect(await accounted(app)).toBe(1201)
+    const names = (await app.audit.list({}, 2000)).map(({ who }) => who)
     const turns = names.filter((name, i) => name !== names[i - 1]).length
     expect(turns).toBeGreaterThan(10)
     await app.close()

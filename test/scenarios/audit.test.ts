@@ -125,6 +125,14 @@ describe.each(STORES)('every act by hand is in the audit: %s', (_, url) => {
     await expect(app.audit.verify({ head: 'x' })).rejects.toMatchObject({ code: 'bad_usage' })
   })
 
+  it('a chain of several pages is followed and listed to its end', async () => {
+    const app = await opened(url())
+    const act = { at: 1, who: 'ann', act: 'pause', target: 'x', count: 1, details: {} }
+    await Promise.all(Array.from({ length: 2100 }, (_, n) => app.store.audit.append({ ...act, at: n })))
+    expect(await app.audit.verify()).toMatchObject({ count: 2100 })
+    expect(await app.audit.list({ to: 2 })).toMatchObject([{ seq: 2 }, { seq: 1 }])
+  })
+
   it('nothing is done under a name that could mislead', async () => {
     const app = await opened(url())
     const [letter] = someLetters(1)
