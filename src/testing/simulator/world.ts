@@ -1,3 +1,4 @@
+import { appendTo, auditOf } from '../../adapters/memory/audit.ts'
 import { boardOf } from '../../adapters/memory/board.ts'
 import { ledgerOf, openRows } from '../../adapters/memory/ledger.ts'
 import { lettersOf } from '../../adapters/memory/letters.ts'
@@ -89,14 +90,19 @@ export const createBeyond = (options: BeyondOptions): Beyond => {
               watchTransport(opened(store), { account, life, now, heardBy, puts: () => puts }),
               gate,
             )
+      const board = gateBoard(boardOf(store, now), life)
       const ledger = gateLedger(watchLedger(ledgerOf(store.rows, now), account, life), life)
       return {
         transport: plant.transport?.(transport, life) ?? transport,
         store: {
           name: 'memory',
           ledger: plant.ledger?.(ledger, life) ?? ledger,
-          board: gateBoard(boardOf(store, now), life),
-          letters: gateLetters(lettersOf(store.letters), life),
+          board,
+          letters: gateLetters(
+            lettersOf(store.letters, (act) => appendTo(store.audit, act)),
+            life,
+          ),
+          audit: auditOf(store.audit, board),
           companion,
           close: async () => undefined,
         },
