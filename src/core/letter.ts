@@ -93,6 +93,13 @@ export const writeLetter = (parcel: Parcel, where: Where, destination: string, d
   }
 }
 
+/** Poison is set aside until an operator releases it. */
+export const firstState = ({ reason }: Letter): 'open' | 'quarantined' =>
+  reason === 'poison' ? 'quarantined' : 'open'
+
+/** When it was tried in vain for the last time. */
+export const lastFailureAt = ({ trail, buriedAt }: Letter): Instant => trail.records.at(-1)?.at ?? buriedAt
+
 export const letterId = (service: string, topic: string, eventId: string, generation: number): string => {
   const hex = createHash('sha256')
     .update(JSON.stringify([service, topic, eventId, generation]))

@@ -25,7 +25,7 @@ export const open = (async (url, tools) => {
       name: 'memory',
       ledger: ledgerOf(world.rows, now),
       board: boardOf(world, now),
-      letters: lettersOf(world.letters),
+      letters: lettersOf(world.letters, world.groups),
       companion: transport,
       close: async () => undefined,
     },

@@ -7,6 +7,7 @@ import { freshParcel } from '../../core/parcel.ts'
 import { matches } from '../../core/pattern.ts'
 import type { Instant } from '../../core/time.ts'
 import { type Box, openBox } from './box.ts'
+import type { KeptGroups } from './groups.ts'
 import { openRows, type Rows } from './ledger.ts'
 
 export interface Door {
@@ -22,6 +23,7 @@ export interface World {
   readonly entries: Map<string, Entry>
   version: number
   readonly letters: Map<string, KeptLetter>
+  readonly groups: KeptGroups
 }
 
 const named = new Map<string, World>()
@@ -41,6 +43,7 @@ const newWorld = (): World => ({
   entries: new Map(),
   version: 0,
   letters: new Map(),
+  groups: new Map(),
 })
 
 const doorName = ({ service, topic }: Address): string => JSON.stringify([service, topic])

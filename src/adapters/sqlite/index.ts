@@ -30,7 +30,7 @@ export const open = (async (url, tools) => {
     name: 'sqlite',
     ledger: ledgerOf(file, writer, tools),
     board: boardOf(file, writer, tools),
-    letters: lettersOf(file, writer),
+    letters: lettersOf(file, writer, tools.clock),
     companion: transport,
     tx: txOf(room),
     close: () => {

@@ -76,4 +76,5 @@ const PAINT: Readonly<Record<LetterState, (text: string) => string>> = {
   resolved: good,
   'dead again': bad,
   discarded: calm,
+  quarantined: bad,
 }
