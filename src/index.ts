@@ -38,7 +38,18 @@ export { POLICIES, type Policy } from './core/policy.ts'
 export type { Change, Columns, Upsert } from './core/sql.ts'
 export { totalsOf } from './core/totals.ts'
 export type { Trail } from './core/trail.ts'
-export type { DiscardResult, Office, RecoveryOptions, ReplayResult } from './office/index.ts'
+export type {
+  DiscardResult,
+  Found,
+  GroupOptions,
+  LetterGroup,
+  Office,
+  RecoveryOptions,
+  ReleaseResult,
+  ReplayResult,
+  Stats,
+  TendOptions,
+} from './office/index.ts'
 export { type Options, type Reprieve, reprieve } from './reprieve.ts'
 export { createBreaker, type Retry, type RetryOutcome, type Run, retry } from './retry.ts'
 export {

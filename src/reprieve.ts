@@ -96,7 +96,7 @@ export const reprieve = async (options: Options = {}): Promise<Reprieve> => {
     tx: options.tx,
     ledgersFor: named.ledgersFor,
   })
-  const office = await createOffice({ transport, store, tools })
+  const office = await createOffice({ transport, store, tools, book })
   const watchdog = options.watchdog === undefined ? undefined : startWatchdog(options.watchdog, tools)
   const withOffice = options.office ?? true
   if (withOffice) scheduleRecovery(app.every, office, book, options.recovery)

@@ -5,12 +5,14 @@ import type { Destination, Transport } from '../contracts/transport.ts'
 import { ReprieveError } from '../core/error.ts'
 import type { Letter } from '../core/letter.ts'
 import type { Millis } from '../core/time.ts'
+import type { RuleBook } from '../rules/index.ts'
 import { deadKeysAt } from './dead-keys.ts'
+import { createFinding, type Finding } from './finding.ts'
 import { type Intake, openIntake } from './ingest.ts'
 import { byAddress, replayParcel } from './replay.ts'
 
 /** What an operator can do, once, for command line, library and console alike. */
-export interface Office {
+export interface Office extends Finding {
   /** Where receipts of this office's replays arrive. */
   readonly receiptTo: string
   /** Begins to take over what arrives at the destinations, and goes on until close. */
@@ -30,6 +32,8 @@ export interface Office {
    * again: nothing stays held because a process died in between.
    */
   discard(ids: readonly string[], options?: { readonly reason?: string }): Promise<DiscardResult>
+  /** Lets poison out of quarantine: from then on it is open, and can be replayed. */
+  release(ids: readonly string[], options?: { readonly reason?: string }): Promise<ReleaseResult>
   /** How many events wait behind a letter because its order key is held (`afterDeath: hold`). */
   behind(letter: Letter): Promise<number>
   close(): Promise<void>
@@ -49,24 +53,33 @@ export interface DiscardResult {
   readonly freed: number
 }
 
+export interface ReleaseResult {
+  readonly released: readonly string[]
+  readonly skipped: ReplayResult['skipped']
+}
+
 export interface OfficeOptions {
   readonly transport: Transport
   readonly store: AppStore
   readonly tools: Tools
+  /** Says how critical events are; without one all are alike. */
+  readonly book?: RuleBook
 }
 
 const BATCH = 50
 const PAGE = 500
 const FOR_EVER: Millis = 100 * 365 * 24 * 60 * 60 * 1000
 
-export const createOffice = async ({ transport, store, tools }: OfficeOptions): Promise<Office> => {
+export const createOffice = async ({ transport, store, tools, book }: OfficeOptions): Promise<Office> => {
   const { letters, companion } = store
   const { clock, journal } = tools
   const receiptTo = `reprieve.receipts.${await officeName(store, tools)}`
   // beside a broker the companion buries into the store: the office looks there too
   const sources = companion && companion !== transport ? [transport, companion] : [transport]
   const deadKeys = deadKeysAt(sources)
+  const finding = createFinding(letters, tools, book)
   const stop = new AbortController()
+  let regrouping: Promise<unknown> | undefined
   const opened: { intake: Intake; running: Promise<void> }[] = []
 
   const intakes = (destinations: readonly Destination[]): Promise<Intake[]> => {
@@ -123,7 +136,9 @@ export const createOffice = async ({ transport, store, tools }: OfficeOptions): 
     if (!found) return undefined
     const { letter } = found
     const at = clock.now()
-    const [marked] = await letters.mark([{ id, from: ['open', 'discarded'], to: 'discarded', at }])
+    const [marked] = await letters.mark([
+      { id, from: ['open', 'quarantined', 'discarded'], to: 'discarded', at },
+    ])
     if (!marked) return undefined
     const freed = await deadKeys.behind(letter)
     await deadKeys.release(letter)
@@ -133,10 +148,14 @@ export const createOffice = async ({ transport, store, tools }: OfficeOptions): 
   }
 
   return {
+    ...finding,
     receiptTo,
     open: async (destinations) => {
       for (const intake of await intakes(destinations))
         opened.push({ intake, running: intake.run(stop.signal) })
+      regrouping ??= finding.regroup(stop.signal).catch((error: Error) => {
+        journal({ at: clock.now(), is: 'trouble', where: 'grouping letters anew', error })
+      })
     },
     catchUp: async (destinations, signal) => {
       const once = await intakes(destinations)
@@ -183,9 +202,21 @@ export const createOffice = async ({ transport, store, tools }: OfficeOptions): 
       }
       return { discarded, skipped, freed }
     },
+    release: async (ids, { reason } = {}) => {
+      const at = clock.now()
+      const marks = ids.map((id) => ({ id, from: ['quarantined'] as const, to: 'open' as const, at }))
+      const marked = await letters.mark(marks)
+      const released = ids.filter((_, i) => marked[i])
+      for (const letter of released)
+        journal({ at, is: 'released', letter, ...(reason !== undefined && { reason }) })
+      const left = ids.filter((_, i) => !marked[i])
+      const skipped = await Promise.all(left.map(async (id) => ({ id, because: await whyNot(id) })))
+      return { released, skipped }
+    },
     behind: deadKeys.behind,
     close: async () => {
       stop.abort()
+      await regrouping
       await Promise.all(opened.splice(0).map(({ intake, running }) => running.then(() => intake.close())))
     },
   }

@@ -73,7 +73,7 @@ export const testApp = async (options: TestAppOptions = {}): Promise<TestApp> =>
   }
   const watched = options.tx && watchTx(options.tx)
   const app = createApp({ book, transport, store, tools, tx: watched?.tx })
-  const office = await createOffice({ transport: pending.transport, store, tools })
+  const office = await createOffice({ transport: pending.transport, store, tools, book })
   scheduleRecovery(app.every, office, book, options.recovery)
 
   let starting: Promise<void> | undefined
