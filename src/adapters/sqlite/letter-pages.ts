@@ -1,8 +1,9 @@
 import type { SQLInputValue } from 'node:sqlite'
-import type { KeptLetter, LetterFilter } from '../../contracts/letters.ts'
+import type { Counted, KeptLetter, LetterFilter } from '../../contracts/letters.ts'
 import type { Instant } from '../../core/time.ts'
 import type { File } from './file.ts'
 import { all, type Conditions, isTallied, keptOf, ofLetters, tallied } from './letter-rows.ts'
+import { TALLIED } from './letter-tallies.ts'
 
 export interface Place {
   readonly at: Instant
@@ -37,11 +38,20 @@ export const page = (file: File, filter: LetterFilter, limit: number, after?: Pl
     .map(keptOf)
 }
 
-/** Counts letters no further than `most`. */
-export const countUpTo = (file: File, filter: LetterFilter, most: number): number => {
-  const { where, values } = all(tallied(filter), ofLetters(filter))
-  const text = `SELECT count(*) AS n FROM (SELECT 1 FROM reprieve_letter ${where} LIMIT ?)`
-  return file.sql(text).get(...values, most)!.n as number
+/** Counts letters one by one, and looks at no more of them than `looks`. */
+export const countLooking = (file: File, filter: LetterFilter, looks: number): Counted => {
+  const { pieces, rest } = piecesOf(file, filter)
+  if (pieces.length === 0) return { count: 0, whole: true }
+  const branches = pieces.map((piece) => all(piece, ofLetters(filter)))
+  const seen = branches.map(({ where }) => `SELECT ${TALLIED.join(', ')} FROM reprieve_letter ${where}`)
+  const fit = tallied(rest)
+  const row = file
+    .sql(
+      `SELECT count(*) FILTER (WHERE ${fit.where.join(' AND ') || '1'}) AS fit, count(*) AS seen
+      FROM (${seen.join(' UNION ALL ')} LIMIT ?)`,
+    )
+    .get(...fit.values, ...branches.flatMap(({ values }) => values), looks)
+  return { count: row!.fit as number, whole: (row!.seen as number) < looks }
 }
 
 interface Pieces {

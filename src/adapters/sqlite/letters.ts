@@ -4,7 +4,7 @@ import { ReprieveError } from '../../core/error.ts'
 import { sieveFor } from '../../core/sift.ts'
 import type { File } from './file.ts'
 import { groupsOf } from './letter-groups.ts'
-import { countUpTo, type Place, page } from './letter-pages.ts'
+import { countLooking, type Place, page } from './letter-pages.ts'
 import { all, columnsOf, isTallied, tallied } from './letter-rows.ts'
 import { countArrivals, countMoves, TALLIED, type Tallied } from './letter-tallies.ts'
 import { instant } from './parcels.ts'
@@ -57,14 +57,14 @@ export const lettersOf = (file: File, writer: Writer, clock: Clock): Letters => 
     return Number(row?.n ?? 0)
   }
 
-  const count: Letters['countUpTo'] = async (filter, most) => {
+  const countUpTo: Letters['countUpTo'] = async (filter, most) => {
     if (sieveFor(filter)) {
       const { found, whole } = await sift(filter, most + 1, undefined, most * LOOKS)
       return { count: Math.min(found.length, most), whole: whole && found.length <= most }
     }
     if (isTallied(filter)) return { count: await writer.read(() => fromTallies(filter)), whole: true }
-    const counted = await writer.read(() => countUpTo(file, filter, most + 1))
-    return { count: Math.min(counted, most), whole: counted <= most }
+    const { count, whole } = await writer.read(() => countLooking(file, filter, most * LOOKS))
+    return { count: Math.min(count, most), whole: whole && count <= most }
   }
 
   return {
@@ -81,8 +81,8 @@ export const lettersOf = (file: File, writer: Writer, clock: Clock): Letters => 
       }, rows.length)
     },
     find: async (filter, limit, after) => (await sift(filter, limit, after, BEYOND_ALL)).found,
-    count: async (filter) => (await count(filter, BEYOND_ALL)).count,
-    countUpTo: count,
+    count: async (filter) => (await countUpTo(filter, BEYOND_ALL)).count,
+    countUpTo,
     mark: (marks) =>
       writer.write(() => {
         const moves: { from: Tallied; to: LetterState; at: number }[] = []
