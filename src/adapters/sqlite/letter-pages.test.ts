@@ -32,7 +32,7 @@ const filled = async (count: number): Promise<DatabaseSync> => {
   return new DatabaseSync(path)
 }
 
-/** Counts how many rows of letters a look reads: a function in the answer runs once for each row that was read. */
+/** How SQLite means to answer what a look asks. */
 const planOf = (database: DatabaseSync, look: (file: File) => unknown): string => {
   const plans: string[] = []
   look({
@@ -96,7 +96,7 @@ describe('a page of letters', () => {
 /** Rows that the branches of the page's question step over, counted by a function of ours inside it. */
 const steps = (database: DatabaseSync, filter: LetterFilter): number => {
   let rows = 0
-  database.function('seen', { deterministic: false }, () => {
+  database.function('seen', { deterministic: false }, (_id) => {
     rows++
     return 1
   })
@@ -104,7 +104,7 @@ const steps = (database: DatabaseSync, filter: LetterFilter): number => {
     {
       sql: (text: string) =>
         database.prepare(
-          text.replaceAll(/FROM reprieve_letter WHERE/g, 'FROM reprieve_letter WHERE seen() = 1 AND'),
+          text.replaceAll(/FROM reprieve_letter WHERE/g, 'FROM reprieve_letter WHERE seen(id) = 1 AND'),
         ),
     } as unknown as File,
     filter,
