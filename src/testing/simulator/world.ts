@@ -96,7 +96,7 @@ export const createBeyond = (options: BeyondOptions): Beyond => {
           name: 'memory',
           ledger: plant.ledger?.(ledger, life) ?? ledger,
           board: gateBoard(boardOf(store, now), life),
-          letters: gateLetters(lettersOf(store.letters), life),
+          letters: gateLetters(lettersOf(store.letters, store.groups), life),
           companion,
           close: async () => undefined,
         },
