@@ -1,7 +1,6 @@
 import type { Category, Kind } from '../core/failure.ts'
-import type { Letter } from '../core/letter.ts'
+import type { Letter, LetterState } from '../core/letter.ts'
 import type { Instant } from '../core/time.ts'
-import type { LetterState } from './letters.ts'
 
 /** What an operator says of a group. */
 export interface Tending {

@@ -1,14 +1,10 @@
 import type { Category, Kind } from '../core/failure.ts'
-import type { Letter } from '../core/letter.ts'
+import type { Letter, LetterState } from '../core/letter.ts'
 import type { Sifting } from '../core/sift.ts'
 import type { Instant } from '../core/time.ts'
 import type { Groups } from './groups.ts'
 
-/**
- * open → replaying → resolved | dead again, or open → discarded. Poison begins as quarantined, and is open once it
- * is released.
- */
-export type LetterState = 'open' | 'replaying' | 'resolved' | 'dead again' | 'discarded' | 'quarantined'
+export type { LetterState }
 
 export interface KeptLetter {
   readonly letter: Letter

@@ -93,6 +93,12 @@ export const writeLetter = (parcel: Parcel, where: Where, destination: string, d
   }
 }
 
+/**
+ * open → replaying → resolved | dead again, or open → discarded. Poison begins as quarantined, and is open once it
+ * is released.
+ */
+export type LetterState = 'open' | 'replaying' | 'resolved' | 'dead again' | 'discarded' | 'quarantined'
+
 /** Poison is set aside until an operator releases it. */
 export const firstState = ({ reason }: Letter): 'open' | 'quarantined' =>
   reason === 'poison' ? 'quarantined' : 'open'
