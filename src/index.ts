@@ -44,10 +44,16 @@ export type {
   AuditFilter,
   Auditing,
   DiscardResult,
+  Found,
+  GroupOptions,
   Hand,
+  LetterGroup,
   Office,
   RecoveryOptions,
+  ReleaseResult,
   ReplayResult,
+  Stats,
+  TendOptions,
   Verified,
 } from './office/index.ts'
 export { type Options, type Reprieve, reprieve } from './reprieve.ts'

@@ -10,6 +10,7 @@ export type ExitCode = 0 | 1 | 2 | 130
 /** What the caller wrote is at fault, not the world he asked about. */
 const USED_WRONGLY: ReadonlySet<ErrorCode> = new Set([
   'bad_event',
+  'bad_filter',
   'bad_handlers',
   'bad_rules',
   'bad_url',

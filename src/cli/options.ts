@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import type { Millis } from '../core/time.ts'
+import type { Instant, Millis } from '../core/time.ts'
 import type { Options } from '../reprieve.ts'
 import { A_DURATION, readDuration } from '../rules/duration.ts'
 
@@ -68,6 +68,15 @@ export const asDuration = (text: string): Millis => {
   const ms = readDuration(text)
   if (ms === undefined) throw new InvalidArgumentError(`It must be ${A_DURATION}.`)
   return ms
+}
+
+/** A moment as it is written in ISO 8601, or how long ago it was. */
+export const asMoment = (text: string, now: Instant): Instant => {
+  const ago = readDuration(text)
+  if (ago !== undefined) return now - ago
+  const at = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d.*)?$/.test(text) ? Date.parse(text) : Number.NaN
+  if (!Number.isNaN(at)) return at
+  throw new InvalidArgumentError('It must be a time such as 2026-01-31T10:00Z, or how long ago: 90m, 2h, 7d.')
 }
 
 export const asCount = (text: string): number => {

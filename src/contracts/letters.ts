@@ -1,10 +1,11 @@
 import type { ActOnLetters } from '../core/acts.ts'
 import type { Category, Kind } from '../core/failure.ts'
-import type { Letter } from '../core/letter.ts'
+import type { Letter, LetterState } from '../core/letter.ts'
+import type { Sifting } from '../core/sift.ts'
 import type { Instant } from '../core/time.ts'
+import type { Groups } from './groups.ts'
 
-/** open → replaying → resolved | dead again, or open → discarded. */
-export type LetterState = 'open' | 'replaying' | 'resolved' | 'dead again' | 'discarded'
+export type { LetterState }
 
 export interface KeptLetter {
   readonly letter: Letter
@@ -12,14 +13,24 @@ export interface KeptLetter {
   readonly stateAt: Instant
 }
 
-export interface LetterFilter {
+/** All that is named must fit. */
+export interface LetterFilter extends Sifting {
   readonly ids?: readonly string[]
+  /** The id begins so. */
+  readonly beginning?: string
   readonly service?: string
   readonly topic?: string
+  /** Of the event. */
+  readonly type?: string
   readonly category?: Category
   readonly kind?: Kind
+  readonly code?: string
   readonly fingerprint?: string
   readonly states?: readonly LetterState[]
+  /** Buried then or later. */
+  readonly from?: Instant
+  /** Buried before. */
+  readonly to?: Instant
 }
 
 export interface LetterMark {
@@ -29,6 +40,12 @@ export interface LetterMark {
   readonly at: Instant
 }
 
+/** How many there are; where it is not `whole`, there are at least so many. */
+export interface Counted {
+  readonly count: number
+  readonly whole: boolean
+}
+
 /** Where the office keeps dead letters. */
 export interface Letters {
   /** Idempotent by letter id; answers how many were new. A letter kept before stays as it is. */
@@ -36,9 +53,12 @@ export interface Letters {
   /** Newest first, at most `limit`, after the letter `after` in that order. */
   find(filter: LetterFilter, limit: number, after?: string): Promise<readonly KeptLetter[]>
   count(filter: LetterFilter): Promise<number>
+  /** Exact where kept tallies tell it; else it counts no further than `most`, and looks at a few times as many at most. */
+  countUpTo(filter: LetterFilter, most: number): Promise<Counted>
   /**
    * Each mark takes effect only from one of the states it names; answers which did. With an act, the audit has it with
    * those that did, in the same commit; where none did nothing was done, and it has nothing.
    */
   mark(marks: readonly LetterMark[], act?: ActOnLetters): Promise<readonly boolean[]>
+  readonly groups: Groups
 }

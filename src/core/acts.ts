@@ -10,6 +10,8 @@ export const ACTS = [
   'replay',
   'replay undone',
   'discard',
+  'release',
+  'tend',
   'pause',
   'resume',
   'breaker open',

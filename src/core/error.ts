@@ -20,6 +20,7 @@ export type ErrorCode =
   | 'bad_url' // a transport or store URL that no adapter knows
   | 'client_missing' // the optional client library of an adapter is not installed
   | 'closed' // used after close
+  | 'bad_filter' // a search that can't be read: the message shows the place
   | 'bad_handlers' // handlers registered wrongly, or a module that can't be loaded
   | 'bad_rules' // the rule book does not hold
   | 'bad_usage' // a command or call used wrongly
@@ -27,6 +28,7 @@ export type ErrorCode =
   | 'no_order' // order by key asked where nothing can keep it
   | 'topology_differs' // a queue or topic exists with other settings than the rules ask for
   | 'unheard' // published where nobody is subscribed
+  | 'unknown_group' // no dead letters have this fingerprint
   | 'unknown_letter' // no dead letter has this id
   | 'unknown_subscription' // forwarded to a subscription that does not exist
   | 'unavailable' // the broker or database did not answer

@@ -93,6 +93,19 @@ export const writeLetter = (parcel: Parcel, where: Where, destination: string, d
   }
 }
 
+/**
+ * open → replaying → resolved | dead again, or open → discarded. Poison begins as quarantined, and is open once it
+ * is released.
+ */
+export type LetterState = 'open' | 'replaying' | 'resolved' | 'dead again' | 'discarded' | 'quarantined'
+
+/** Poison is set aside until an operator releases it. */
+export const firstState = ({ reason }: Letter): 'open' | 'quarantined' =>
+  reason === 'poison' ? 'quarantined' : 'open'
+
+/** When it was tried in vain for the last time. */
+export const lastFailureAt = ({ trail, buriedAt }: Letter): Instant => trail.records.at(-1)?.at ?? buriedAt
+
 export const letterId = (service: string, topic: string, eventId: string, generation: number): string => {
   const hex = createHash('sha256')
     .update(JSON.stringify([service, topic, eventId, generation]))

@@ -2,6 +2,7 @@ import type { Letters } from '../contracts/letters.ts'
 import type { Tools } from '../contracts/tools.ts'
 import type { Delivery, Destination, Inlet, Transport } from '../contracts/transport.ts'
 import { fingerprint } from '../core/fingerprint.ts'
+import { FOUND } from '../core/group.ts'
 import { type Letter, letterId, readLetter, readReceipt } from '../core/letter.ts'
 
 /** Takes over what arrives at a destination. Kept and committed first, acknowledged after. */
@@ -135,7 +136,7 @@ const foundLetter = (
   const failure = {
     category: 'unknown',
     kind: 'handler',
-    name: 'Found',
+    name: FOUND,
     message: broken ?? 'found at the dead-letter destination, written by someone else',
     because: 'nothing tells why it is here',
   } as const

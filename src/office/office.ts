@@ -2,17 +2,20 @@ import type { KeptLetter, LetterFilter } from '../contracts/letters.ts'
 import type { AppStore } from '../contracts/store.ts'
 import type { Tools } from '../contracts/tools.ts'
 import type { Destination, Transport } from '../contracts/transport.ts'
-import { type ActName, type ActOnLetters, checkName, hashOfIds } from '../core/acts.ts'
+import { type ActName, type ActOnLetters, hashOfIds } from '../core/acts.ts'
 import type { Details } from '../core/audit.ts'
 import { ReprieveError } from '../core/error.ts'
 import type { Letter } from '../core/letter.ts'
 import type { Millis } from '../core/time.ts'
+import type { RuleBook } from '../rules/index.ts'
+import { type Acting, createActor } from './acting.ts'
 import { deadKeysAt } from './dead-keys.ts'
+import { createFinding, type Finding } from './finding.ts'
 import { type Intake, openIntake } from './ingest.ts'
 import { byAddress, replayParcel } from './replay.ts'
 
 /** What an operator can do, once, for command line, library and console alike. */
-export interface Office {
+export interface Office extends Finding {
   /** Where receipts of this office's replays arrive. */
   readonly receiptTo: string
   /** Begins to take over what arrives at the destinations, and goes on until close. */
@@ -32,16 +35,11 @@ export interface Office {
    * again: nothing stays held because a process died in between.
    */
   discard(ids: readonly string[], by?: Acting): Promise<DiscardResult>
+  /** Lets poison out of quarantine: from then on it is open, and can be replayed. */
+  release(ids: readonly string[], by?: Acting): Promise<ReleaseResult>
   /** How many events wait behind a letter because its order key is held (`afterDeath: hold`). */
   behind(letter: Letter): Promise<number>
   close(): Promise<void>
-}
-
-/** Who acts and why, for the audit. */
-export interface Acting {
-  /** Else whose office it is. */
-  readonly as?: string
-  readonly reason?: string
 }
 
 export interface ReplayResult {
@@ -58,12 +56,19 @@ export interface DiscardResult {
   readonly freed: number
 }
 
+export interface ReleaseResult {
+  readonly released: readonly string[]
+  readonly skipped: ReplayResult['skipped']
+}
+
 export interface OfficeOptions {
   /** Whose office it is: the name in the audit, where an act has none of its own. */
   readonly as?: string
   readonly transport: Transport
   readonly store: AppStore
   readonly tools: Tools
+  /** Says how critical events are; without one all are alike. */
+  readonly book?: RuleBook
 }
 
 const BATCH = 50
@@ -71,14 +76,17 @@ const PAGE = 500
 const FOR_EVER: Millis = 100 * 365 * 24 * 60 * 60 * 1000
 
 export const createOffice = async (options: OfficeOptions): Promise<Office> => {
-  const { transport, store, tools, as: owner = 'somebody' } = options
+  const { transport, store, tools, book, as: owner = 'somebody' } = options
   const { letters, companion } = store
   const { clock, journal } = tools
   const receiptTo = `reprieve.receipts.${await officeName(store, tools)}`
   // beside a broker the companion buries into the store: the office looks there too
   const sources = companion && companion !== transport ? [transport, companion] : [transport]
   const deadKeys = deadKeysAt(sources)
+  const actor = createActor(owner, clock.now)
+  const finding = createFinding(letters, tools, actor, book)
   const stop = new AbortController()
+  let regrouping: Promise<unknown> | undefined
   const opened: { intake: Intake; running: Promise<void> }[] = []
 
   const intakes = (destinations: readonly Destination[]): Promise<Intake[]> => {
@@ -88,14 +96,13 @@ export const createOffice = async (options: OfficeOptions): Promise<Office> => {
     )
   }
 
-  /** What the audit is told of an act, the set it is about with it: a large one is done in batches, each with its entry. */
-  const actBy = ({ as, reason }: Acting, act: ActName, ids: readonly string[], details: Details = {}) => ({
-    at: clock.now(),
-    who: as === undefined ? owner : checkName(as),
-    act,
-    ...(reason !== undefined && { reason }),
-    details: ids.length > BATCH ? { ...details, set: { count: ids.length, hash: hashOfIds(ids) } } : details,
-  })
+  /** The set it is about goes with it: a large one is done in batches, each with its entry. */
+  const actBy = (by: Acting, act: ActName, ids: readonly string[], details: Details = {}) =>
+    actor(
+      by,
+      act,
+      ids.length > BATCH ? { ...details, set: { count: ids.length, hash: hashOfIds(ids) } } : details,
+    )
 
   const sendBatch = async (
     batch: readonly KeptLetter[],
@@ -151,7 +158,7 @@ export const createOffice = async (options: OfficeOptions): Promise<Office> => {
     const wanted = ids.flatMap((id) => found.get(id) ?? [])
     const at = clock.now()
     const marked = await letters.mark(
-      wanted.map(({ id }) => ({ id, from: ['open', 'discarded'], to: 'discarded', at })),
+      wanted.map(({ id }) => ({ id, from: ['open', 'quarantined', 'discarded'], to: 'discarded', at })),
       { ...act, at },
     )
     const ours = wanted.filter((_, i) => marked[i])
@@ -167,10 +174,14 @@ export const createOffice = async (options: OfficeOptions): Promise<Office> => {
   }
 
   return {
+    ...finding,
     receiptTo,
     open: async (destinations) => {
       for (const intake of await intakes(destinations))
         opened.push({ intake, running: intake.run(stop.signal) })
+      regrouping ??= finding.regroup(stop.signal).catch((error: Error) => {
+        journal({ at: clock.now(), is: 'trouble', where: 'grouping letters anew', error })
+      })
     },
     catchUp: async (destinations, signal) => {
       const once = await intakes(destinations)
@@ -224,9 +235,24 @@ export const createOffice = async (options: OfficeOptions): Promise<Office> => {
       const skipped = await Promise.all(left.map(async (id) => ({ id, because: await whyNot(id) })))
       return { discarded, skipped, freed }
     },
+    release: async (asked, by = {}) => {
+      const ids = [...new Set(asked)]
+      const act = actBy(by, 'release', ids)
+      const at = clock.now()
+      const marks = ids.map((id) => ({ id, from: ['quarantined'] as const, to: 'open' as const, at }))
+      const marked = await letters.mark(marks, { ...act, at })
+      const released = ids.filter((_, i) => marked[i])
+      const { reason } = act
+      for (const letter of released)
+        journal({ at, is: 'released', letter, ...(reason !== undefined && { reason }) })
+      const left = ids.filter((_, i) => !marked[i])
+      const skipped = await Promise.all(left.map(async (id) => ({ id, because: await whyNot(id) })))
+      return { released, skipped }
+    },
     behind: deadKeys.behind,
     close: async () => {
       stop.abort()
+      await regrouping
       await Promise.all(opened.splice(0).map(({ intake, running }) => running.then(() => intake.close())))
     },
   }

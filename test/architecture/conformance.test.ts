@@ -65,6 +65,7 @@ describe('docs/conformance.md', () => {
       'D5',
       'D6',
       'D7',
+      'D8',
       'D11',
       'D13',
       'D14',

@@ -14,7 +14,12 @@ describe('used wrongly', () => {
     ['nonsense', /unknown command 'nonsense'/],
     ['dlq list --bogus', /unknown option '--bogus'/],
     ['dlq list --limit many', /It must be a whole number/],
-    ['dlq list --state lost', /Allowed choices are open, replaying, resolved, dead again, all/],
+    [
+      'dlq list --state lost',
+      /Allowed choices are open, replaying, resolved, dead again, discarded, quarantined, all/,
+    ],
+    ['dlq list --from tomorrow', /It must be a time such as/],
+    ['dlq list --where $.a>', /a value is missing.*\n {2}\$\.a>\n {6}\^/],
     ['dlq replay', /name ids or a filter\n {2}fix: /],
     ['dlq replay --all --service x', /one of them, not several/],
     ['dlq show', /missing required argument 'id'/],

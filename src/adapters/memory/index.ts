@@ -27,7 +27,7 @@ export const open = (async (url, tools) => {
       name: 'memory',
       ledger: ledgerOf(world.rows, now),
       board,
-      letters: lettersOf(world.letters, (act) => appendTo(world.audit, act)),
+      letters: lettersOf(world.letters, world.groups, (act) => appendTo(world.audit, act)),
       audit: auditOf(world.audit, board),
       companion: transport,
       close: async () => undefined,

@@ -8,6 +8,7 @@ import { freshParcel } from '../../core/parcel.ts'
 import { matches } from '../../core/pattern.ts'
 import type { Instant } from '../../core/time.ts'
 import { type Box, openBox } from './box.ts'
+import type { KeptGroups } from './groups.ts'
 import { openRows, type Rows } from './ledger.ts'
 
 export interface Door {
@@ -24,6 +25,7 @@ export interface World {
   version: number
   readonly letters: Map<string, KeptLetter>
   readonly audit: AuditEntry[]
+  readonly groups: KeptGroups
 }
 
 const named = new Map<string, World>()
@@ -44,6 +46,7 @@ const newWorld = (): World => ({
   version: 0,
   letters: new Map(),
   audit: [],
+  groups: new Map(),
 })
 
 const doorName = ({ service, topic }: Address): string => JSON.stringify([service, topic])

@@ -51,21 +51,6 @@ describe('a file', () => {
     again.close()
   })
 
-  it('of an older version is brought up to this one', async () => {
-    const path = join(folder, 'older.db')
-    ;(await openFile(path, testTools())).drop()
-    const older = new DatabaseSync(path)
-    older.exec(
-      "ALTER TABLE reprieve_ledger DROP COLUMN begun; UPDATE reprieve_meta SET value = 1 WHERE name = 'schema'",
-    )
-    older.close()
-    for (let time = 0; time < 2; time++) {
-      const file = await openFile(path, testTools())
-      expect(file.sql('SELECT begun FROM reprieve_ledger').all()).toEqual([])
-      file.drop()
-    }
-  })
-
   it('that another program is just making is waited for', async () => {
     const path = join(folder, 'making.db')
     const other = new DatabaseSync(path)

@@ -31,7 +31,7 @@ export const open = (async (url, tools) => {
     name: 'sqlite',
     ledger: ledgerOf(file, writer, tools),
     board: boardOf(file, writer, tools),
-    letters: lettersOf(file, writer),
+    letters: lettersOf(file, writer, tools.clock),
     audit: auditOf(file, writer, tools),
     companion: transport,
     tx: txOf(room),

@@ -1,97 +1,105 @@
-import type { SQLInputValue } from 'node:sqlite'
 import type { KeptLetter, LetterFilter, LetterState, Letters } from '../../contracts/letters.ts'
+import type { Clock } from '../../contracts/tools.ts'
 import { actOn } from '../../core/acts.ts'
 import { ReprieveError } from '../../core/error.ts'
-import { type Letter, letterEvent, readLetter } from '../../core/letter.ts'
+import { sieveFor } from '../../core/sift.ts'
 import { appendTo } from './audit.ts'
 import type { File } from './file.ts'
+import { groupsOf } from './letter-groups.ts'
+import { countLooking, type Place, page } from './letter-pages.ts'
+import { all, columnsOf, isTallied, tallied } from './letter-rows.ts'
+import { countArrivals, countMoves, TALLIED, type Tallied } from './letter-tallies.ts'
 import { instant } from './parcels.ts'
 import type { Writer } from './writer.ts'
 
 const KEEP = `
 INSERT INTO reprieve_letter
-  (id, buried_at, service, topic, category, kind, fingerprint, state, state_at, type, envelope)
-VALUES (?, ?, ?, ?, ?, ?, ?, 'open', ?, ?, ?) ON CONFLICT DO NOTHING`
+  (id, buried_at, service, topic, category, kind, fingerprint, state, state_at, type, envelope, event_type, code)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
 
-const MARK = `
-UPDATE reprieve_letter SET state = ?, state_at = ?
-WHERE id = ? AND state IN (SELECT value FROM json_each(?))`
+const TO_MARK = `SELECT ${TALLIED.join(', ')} FROM reprieve_letter WHERE id = ?`
+const MARK = 'UPDATE reprieve_letter SET state = ?, state_at = ? WHERE id = ?'
 
-export const lettersOf = (file: File, writer: Writer): Letters => ({
-  keep: async (letters) => {
-    const rows = letters.map(columnsOf)
-    return writer.write(
-      () => rows.reduce((kept, row) => kept + Number(file.sql(KEEP).run(...row).changes), 0),
-      rows.length,
-    )
-  },
-  find: (filter, limit, after) =>
-    writer.read(() => {
-      const { where, values } = conditions(filter)
-      if (after !== undefined) {
-        const place = file.sql('SELECT buried_at FROM reprieve_letter WHERE id = ?').get(after)
-        if (!place) throw new ReprieveError('unknown_letter', `there is no letter '${after}' to go on after`)
-        where.push('(buried_at, id) < (?, ?)')
-        values.push(place.buried_at as number, after)
-      }
-      return file
-        .sql(
-          `SELECT state, state_at, type, envelope FROM reprieve_letter ${all(where)} ORDER BY buried_at DESC, id DESC LIMIT ?`,
+/** Where letters must be read to see whether they fit: so many at a time, then others have their turn. */
+const CHUNK = 200
+/** How many are looked at for one that is counted. */
+const LOOKS = 5
+const BEYOND_ALL = 2 ** 40
+
+export const lettersOf = (file: File, writer: Writer, clock: Clock): Letters => {
+  const placeOf = (id: string): Place => {
+    const place = file.sql('SELECT buried_at FROM reprieve_letter WHERE id = ?').get(id)
+    if (!place) throw new ReprieveError('unknown_letter', `there is no letter '${id}' to go on after`)
+    return { at: place.buried_at as number, id }
+  }
+
+  /** Letters that fit what only reading them tells, in order, until enough are found or `looks` were read. */
+  const sift = async (filter: LetterFilter, limit: number, after: string | undefined, looks: number) => {
+    const sieve = sieveFor(filter)
+    const found: KeptLetter[] = []
+    let place = after === undefined ? undefined : await writer.read(() => placeOf(after))
+    let looked = 0
+    for (;;) {
+      const wanted = sieve ? Math.min(CHUNK, looks - looked) : limit
+      const some = await writer.read(() => page(file, filter, wanted, place))
+      looked += some.length
+      found.push(...(sieve ? some.filter(({ letter }) => sieve(letter)) : some))
+      if (some.length < wanted || !sieve || found.length >= limit)
+        return { found: found.slice(0, limit), whole: true }
+      if (looked >= looks) return { found, whole: false }
+      const { letter } = some.at(-1)!
+      place = { at: instant(letter.buriedAt), id: letter.id }
+      await clock.sleep(0)
+    }
+  }
+
+  const fromTallies = (filter: LetterFilter): number => {
+    const { where, values } = all(tallied(filter))
+    const row = file.sql(`SELECT sum(count) AS n FROM reprieve_letter_tally ${where}`).get(...values)
+    return Number(row?.n ?? 0)
+  }
+
+  const countUpTo: Letters['countUpTo'] = async (filter, most) => {
+    if (sieveFor(filter)) {
+      const { found, whole } = await sift(filter, most + 1, undefined, most * LOOKS)
+      return { count: Math.min(found.length, most), whole: whole && found.length <= most }
+    }
+    if (isTallied(filter)) return { count: await writer.read(() => fromTallies(filter)), whole: true }
+    const { count, whole } = await writer.read(() => countLooking(file, filter, most * LOOKS))
+    return { count: Math.min(count, most), whole: whole && count <= most }
+  }
+
+  return {
+    keep: async (letters) => {
+      const rows = letters.map((letter) => ({ letter, columns: columnsOf(letter) }))
+      return writer.write(() => {
+        const fresh = rows.filter(({ columns }) => file.sql(KEEP).run(...columns).changes === 1)
+        countArrivals(
+          file,
+          fresh.map(({ letter }) => letter),
+          clock.now(),
         )
-        .all(...values, limit)
-        .map(keptOf)
-    }),
-  count: (filter) =>
-    writer.read(() => {
-      const { where, values } = conditions(filter)
-      return file.sql(`SELECT count(*) AS n FROM reprieve_letter ${all(where)}`).get(...values)!.n as number
-    }),
-  mark: (marks, act) =>
-    writer.write(() => {
-      const marked = marks.map(
-        ({ id, from, to, at }) => file.sql(MARK).run(to, instant(at), id, JSON.stringify(from)).changes === 1,
-      )
-      const ids = act ? marks.flatMap(({ id }, i) => (marked[i] ? [id] : [])) : []
-      if (act && ids.length > 0) appendTo(file, actOn(act, ids))
-      return marked
-    }, marks.length),
-})
-
-/** What is asked for often stands in columns; the envelope holds all of it. */
-const columnsOf = (letter: Letter): SQLInputValue[] => {
-  const { id, buriedAt, service, topic, category, kind, fingerprint } = letter
-  const { type, data } = letterEvent(letter)
-  const at = instant(buriedAt)
-  return [id, at, service, topic, category, kind, fingerprint, at, type, data]
-}
-
-const keptOf = (row: Record<string, unknown>): KeptLetter => {
-  const event = { id: '', source: '', type: row.type as string, extensions: {}, headers: {} }
-  const letter = readLetter({ ...event, data: row.envelope as Uint8Array })
-  if (!letter) throw new Error('a kept letter can not be read: the file was changed by something else')
-  return { letter, state: row.state as LetterState, stateAt: row.state_at as number }
-}
-
-const COLUMNS = ['service', 'topic', 'category', 'kind', 'fingerprint'] as const
-
-const conditions = (filter: LetterFilter): { where: string[]; values: SQLInputValue[] } => {
-  const where: string[] = []
-  const values: SQLInputValue[] = []
-  for (const column of COLUMNS) {
-    const value = filter[column]
-    if (value === undefined) continue
-    where.push(`${column} = ?`)
-    values.push(value)
+        return fresh.length
+      }, rows.length)
+    },
+    find: async (filter, limit, after) => (await sift(filter, limit, after, BEYOND_ALL)).found,
+    count: async (filter) => (await countUpTo(filter, BEYOND_ALL)).count,
+    countUpTo,
+    mark: (marks, act) =>
+      writer.write(() => {
+        const moves: { from: Tallied; to: LetterState; at: number }[] = []
+        const done = marks.map(({ id, from, to, at }) => {
+          const row = file.sql(TO_MARK).get(id)
+          if (!row || !from.includes(row.state as LetterState)) return false
+          file.sql(MARK).run(to, instant(at), id)
+          moves.push({ from: TALLIED.map((name) => row[name]!), to, at })
+          return true
+        })
+        countMoves(file, moves)
+        const ids = act ? marks.flatMap(({ id }, i) => (done[i] ? [id] : [])) : []
+        if (act && ids.length > 0) appendTo(file, actOn(act, ids))
+        return done
+      }, marks.length),
+    groups: groupsOf(file, writer),
   }
-  for (const [column, list] of [
-    ['id', filter.ids],
-    ['state', filter.states],
-  ] as const) {
-    if (!list) continue
-    where.push(`${column} IN (SELECT value FROM json_each(?))`)
-    values.push(JSON.stringify(list))
-  }
-  return { where, values }
 }
-
-const all = (where: readonly string[]): string => (where.length > 0 ? `WHERE ${where.join(' AND ')}` : '')

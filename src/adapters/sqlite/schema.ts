@@ -1,8 +1,55 @@
+import { ARRIVALS_KEPT, MOST_ERROR, SLOT } from '../../core/group.ts'
+
 /**
  * Everything Reprieve keeps in the file, made in one step. The names begin with `reprieve_` and the version
  * stands in a table of ours, because the file may be the user's own: `user_version` is left to them.
  */
-export const VERSION = 2
+export const VERSION = 3
+
+/**
+ * What is kept about groups of letters, so that nobody counts letters to show it. `tally` has a row for letters alike in
+ * all it names ('' is no code); `arrival` one for each five minutes in which letters of a group were buried.
+ */
+const GROUPS = `
+CREATE INDEX reprieve_letter_service ON reprieve_letter (service, state, buried_at, id);
+CREATE INDEX reprieve_letter_fingerprint ON reprieve_letter (fingerprint, state, buried_at, id);
+
+CREATE TABLE reprieve_letter_group (
+  fingerprint TEXT PRIMARY KEY,
+  first_at INTEGER NOT NULL,
+  last_at INTEGER NOT NULL,
+  sample TEXT NOT NULL,
+  error TEXT NOT NULL,
+  resolved_at INTEGER,
+  regressed_at INTEGER,
+  tended_at INTEGER,
+  owner TEXT,
+  note TEXT,
+  ticket TEXT,
+  snoozed_until INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE INDEX reprieve_letter_group_last ON reprieve_letter_group (last_at);
+
+CREATE TABLE reprieve_letter_tally (
+  fingerprint TEXT NOT NULL,
+  state TEXT NOT NULL,
+  service TEXT NOT NULL,
+  topic TEXT NOT NULL,
+  event_type TEXT NOT NULL,
+  category TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  code TEXT NOT NULL,
+  count INTEGER NOT NULL,
+  PRIMARY KEY (fingerprint, state, service, topic, event_type, category, kind, code)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE reprieve_letter_arrival (
+  slot INTEGER NOT NULL,
+  fingerprint TEXT NOT NULL,
+  count INTEGER NOT NULL,
+  PRIMARY KEY (slot, fingerprint)
+) STRICT, WITHOUT ROWID;
+`
 
 /**
  * One column, `at`, says when a parcel may be taken, so that taking is one range of one index:
@@ -84,17 +131,49 @@ CREATE TABLE reprieve_letter (
   state TEXT NOT NULL,
   state_at INTEGER NOT NULL,
   type TEXT NOT NULL,
-  envelope BLOB NOT NULL
+  envelope BLOB NOT NULL,
+  event_type TEXT NOT NULL DEFAULT '',
+  code TEXT NOT NULL DEFAULT ''
 ) STRICT;
 CREATE INDEX reprieve_letter_age ON reprieve_letter (buried_at, id);
-CREATE INDEX reprieve_letter_service ON reprieve_letter (service, buried_at, id);
-CREATE INDEX reprieve_letter_fingerprint ON reprieve_letter (fingerprint, buried_at, id);
 CREATE INDEX reprieve_letter_state ON reprieve_letter (state, buried_at, id);
+${GROUPS}`
+
+/** What letters of before tell of their groups. Whether one came back is known only from now on. */
+const TO_GROUPS = `
+ALTER TABLE reprieve_letter ADD COLUMN event_type TEXT NOT NULL DEFAULT '';
+ALTER TABLE reprieve_letter ADD COLUMN code TEXT NOT NULL DEFAULT '';
+UPDATE reprieve_letter SET
+  event_type = coalesce(json_extract(CAST(envelope AS TEXT), '$.originalMessage.type'), ''),
+  code = coalesce(json_extract(CAST(envelope AS TEXT), '$.errorCode'), ''),
+  state = CASE WHEN state = 'open' AND json_extract(CAST(envelope AS TEXT), '$.reason') = 'poison'
+    THEN 'quarantined' ELSE state END;
+DROP INDEX reprieve_letter_service;
+DROP INDEX reprieve_letter_fingerprint;
+${GROUPS}
+INSERT INTO reprieve_letter_tally
+  SELECT fingerprint, state, service, topic, event_type, category, kind, code, count(*)
+  FROM reprieve_letter GROUP BY 1, 2, 3, 4, 5, 6, 7, 8;
+INSERT INTO reprieve_letter_group (fingerprint, first_at, last_at, resolved_at, sample, error)
+  SELECT fingerprint, min(buried_at), max(buried_at),
+    (SELECT max(state_at) FROM reprieve_letter done
+      WHERE done.fingerprint = letter.fingerprint AND done.state = 'resolved'),
+    (SELECT id FROM reprieve_letter newest WHERE newest.fingerprint = letter.fingerprint
+      ORDER BY buried_at DESC, id DESC LIMIT 1),
+    ''
+  FROM reprieve_letter letter GROUP BY fingerprint;
+UPDATE reprieve_letter_group SET error =
+  (SELECT coalesce(substr(json_extract(CAST(envelope AS TEXT), '$.error'), 1, ${MOST_ERROR}), '')
+    FROM reprieve_letter WHERE id = sample);
+INSERT INTO reprieve_letter_arrival
+  SELECT buried_at / ${SLOT} * ${SLOT}, fingerprint, count(*) FROM reprieve_letter
+  WHERE buried_at > (SELECT max(buried_at) FROM reprieve_letter) - ${ARRIVALS_KEPT} GROUP BY 1, 2;
 `
 
 /** From each older version to the next. */
 export const UPGRADES: Readonly<Record<number, string>> = {
   1: 'ALTER TABLE reprieve_ledger ADD COLUMN begun INTEGER NOT NULL DEFAULT 0',
+  2: TO_GROUPS,
 }
 
 /** Larger than any moment that is kept, so that what is parked sorts behind all that waits. */

@@ -1,6 +1,6 @@
 import type { KeptLetter } from '../../contracts/letters.ts'
 import { type Event, isJsonType } from '../../core/event.ts'
-import type { Letter } from '../../core/letter.ts'
+import { type Letter, lastFailureAt } from '../../core/letter.ts'
 import { iso } from '../../core/time.ts'
 import type { AttemptRecord } from '../../core/trail.ts'
 import { inert, inertLines } from '../print/inert.ts'
@@ -30,19 +30,22 @@ const section = (title: string, body: string): string =>
 
 const indented = (text: string): string => text.replace(/^/gm, '  ')
 
-const facts = (rows: readonly (readonly [string, string])[]): string =>
+export const facts = (rows: readonly (readonly [string, string])[]): string =>
   rows.map(([name, value]) => `${calm(padded(inert(name), 16))}  ${inert(value)}`).join('\n')
 
 const summary = (letter: Letter): readonly (readonly [string, string])[] => [
   ['service', letter.service],
+  ['consumer group', letter.consumerGroup],
   ['topic', letter.topic],
   ['reason', letter.reason],
   ['failure', `${letter.category}, ${letter.kind}${letter.code === undefined ? '' : `, ${letter.code}`}`],
   ['attempts', `${letter.trail.spent} of ${letter.limit}${generation(letter)}`],
   ['first failed', iso(letter.firstFailureAt)],
+  ['last failed', iso(lastFailureAt(letter))],
   ['buried', iso(letter.buriedAt)],
   ['destination', `${letter.destination} on ${letter.transport}`],
-  ['fingerprint', letter.fingerprint],
+  ['group', letter.fingerprint],
+  ...(letter.trail.replay === undefined ? [] : [['earlier letter', letter.trail.replay.letter] as const]),
 ]
 
 const waits = (behind: number): string =>

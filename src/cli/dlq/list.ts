@@ -1,14 +1,14 @@
 import { type Command, Option } from 'commander'
 import { systemClock } from '../../adapters/system/clock.ts'
 import type { KeptLetter, LetterState } from '../../contracts/letters.ts'
-import { toEnvelope } from '../../core/letter.ts'
+import { type Found, NOT_AT_AN_END, recordOf } from '../../office/index.ts'
 import { action, type Ended } from '../action.ts'
 import { asCount } from '../options.ts'
 import { bad, calm, calmOnStderr, good, warn } from '../print/paint.ts'
 import { columnsHere, remark, say, sayJson } from '../print/say.ts'
 import { type Column, table } from '../print/table.ts'
 import { span } from '../print/time.ts'
-import { type FilterFlags, filterOf, STATES, withFilter } from './filter.ts'
+import { type FilterFlags, STATES, wholeFilter, withFilter } from './filter.ts'
 import { wholeIds } from './find.ts'
 import { openOffice } from './office.ts'
 
@@ -24,7 +24,7 @@ export const registerList = (dlq: Command): void => {
     .addOption(
       new Option(
         '--state <state>',
-        'in this state (else those not yet at an end: open and replaying)',
+        'in this state (else those not yet at an end: open, replaying and quarantined)',
       ).choices([...STATES, 'all']),
     )
     .option('--limit <count>', 'at most so many', asCount, 50)
@@ -35,23 +35,26 @@ export const registerList = (dlq: Command): void => {
 const list = async (flags: ListFlags): Promise<Ended> => {
   await using opened = await openOffice(flags)
   const { office } = opened.app
-  const filter = { ...filterOf(flags), ...statesOf(flags.state) }
+  const filter = { ...(await wholeFilter(office, flags)), ...statesOf(flags.state) }
   const after = flags.after === undefined ? undefined : (await wholeIds(office, [flags.after]))[0]
-  const [letters, count] = await Promise.all([office.list(filter, flags.limit, after), office.count(filter)])
-  if (flags.json) {
-    return sayJson({ count, letters: letters.map(({ letter, state }) => ({ ...toEnvelope(letter), state })) })
-  }
+  const found = await office.find(filter, { limit: flags.limit, ...(after !== undefined && { after }) })
+  const { letters, next, count, whole } = found
+  if (flags.json) return sayJson({ count, whole, next: next ?? null, letters: letters.map(recordOf) })
   if (letters.length === 0)
-    return say(count === 0 ? 'no dead letters' : `none after that one, ${count} in all`)
+    return say(count === 0 ? 'no dead letters' : `none after that one, ${countText(found)} in all`)
   say(table(columns(systemClock.now()), letters, columnsHere()))
-  const last = letters.at(-1)!.letter.id
-  if (letters.length === flags.limit && count > flags.limit)
-    remark(calmOnStderr(`${count} in all; more with --after ${last}`))
+  if (next !== undefined) remark(calmOnStderr(`${countText(found)} in all; more with --after ${next}`))
 }
+
+/** What is not kept as a tally is counted only so far, and says so. */
+const countText = ({ count, whole }: Found): string =>
+  whole
+    ? count.toLocaleString('en')
+    : `${count < 10_000 ? 'at least' : 'more than'} ${count.toLocaleString('en')}`
 
 const statesOf = (state: ListFlags['state']): { states?: readonly LetterState[] } => {
   if (state === 'all') return {}
-  return { states: state === undefined ? ['open', 'replaying'] : [state] }
+  return { states: state === undefined ? NOT_AT_AN_END : [state] }
 }
 
 /** Whole ids where nothing is cut, so that a list can be piped on; their beginnings where room is short. */
@@ -76,4 +79,5 @@ const PAINT: Readonly<Record<LetterState, (text: string) => string>> = {
   resolved: good,
   'dead again': bad,
   discarded: calm,
+  quarantined: bad,
 }

@@ -8,7 +8,7 @@ import { action, type Ended } from '../action.ts'
 import { asDuration } from '../options.ts'
 import { inert } from '../print/inert.ts'
 import { remark, say, sayJson } from '../print/say.ts'
-import { type FilterFlags, filterOf, withFilter } from './filter.ts'
+import { type FilterFlags, filterOf, wholeFilter, withFilter } from './filter.ts'
 import { wholeIds } from './find.ts'
 import { type Endings, follow } from './follow.ts'
 import { openOffice } from './office.ts'
@@ -62,7 +62,7 @@ const selection = async (
   flags: ReplayFlags,
   typed: readonly string[],
 ): Promise<LetterFilter> =>
-  typed.length > 0 ? { ids: [...new Set(await wholeIds(office, typed))] } : filterOf(flags)
+  typed.length > 0 ? { ids: [...new Set(await wholeIds(office, typed))] } : wholeFilter(office, flags)
 
 const tell = ({ sent, skipped }: ReplayResult, endings: Endings | undefined): void => {
   say(sent.length + skipped.length === 0 ? 'no open dead letter fits' : `${sent.length} sent`)

@@ -1,26 +1,35 @@
 import type { Command } from 'commander'
-import { toEnvelope } from '../../core/letter.ts'
+import { systemClock } from '../../adapters/system/clock.ts'
+import { recordOf } from '../../office/index.ts'
 import { action, type Ended } from '../action.ts'
 import type { Common } from '../options.ts'
 import { say, sayJson } from '../print/say.ts'
 import { wholeIds } from './find.ts'
+import { groupText } from './group.ts'
 import { letterText } from './letter.ts'
 import { openOffice } from './office.ts'
 
 export const registerShow = (dlq: Command): void => {
   dlq
     .command('show')
-    .description('show a dead letter with its whole story')
-    .argument('<id>', 'its id, or the beginning of it')
+    .description('show a dead letter with its whole story, or a group')
+    .argument('<id>', 'the id of a letter, the fingerprint of a group, or the beginning of it')
     .action(action(show))
 }
+
+/** Ids of letters have no such beginning. */
+const FINGERPRINT = /^f\d+-/
 
 const show = async (flags: Common, typed: string): Promise<Ended> => {
   await using opened = await openOffice(flags)
   const { office } = opened.app
+  if (FINGERPRINT.test(typed)) {
+    const group = await office.group(typed)
+    return flags.json ? sayJson(group) : say(groupText(group, systemClock.now()))
+  }
   const [id] = await wholeIds(office, [typed])
   const kept = await office.show(id!)
   const behind = await office.behind(kept.letter)
-  if (flags.json) sayJson({ ...toEnvelope(kept.letter), state: kept.state, behind })
+  if (flags.json) sayJson({ ...recordOf(kept), behind })
   else say(letterText(kept, behind))
 }

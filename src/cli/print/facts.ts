@@ -67,6 +67,10 @@ const lineOf = (fact: Fact, failure: Failure | undefined): string | undefined =>
       return `${verb('log', calm)}${who(fact)}  ${inert(fact.text)}${fields(fact.fields)}`
     case 'replayed':
       return `${verb('replayed', strong)}${inert(fact.service)}  letter ${fact.letter}`
+    case 'released': {
+      const because = fact.reason === undefined ? '' : `  ${inert(fact.reason)}`
+      return `${verb('released', strong)}letter ${fact.letter} from quarantine${because}`
+    }
     case 'discarded': {
       const because = fact.reason === undefined ? '' : `  ${inert(fact.reason)}`
       return `${verb('discarded', strong)}${inert(fact.service)}  letter ${fact.letter}${because}`

@@ -129,7 +129,14 @@ export const gateLetters = (letters: Letters, life: Life): Letters => ({
   keep: (...asked) => life.gate('keep letters', [], () => letters.keep(...asked)),
   find: (...asked) => life.gate('find letters', [], () => letters.find(...asked)),
   count: (...asked) => life.gate('count letters', [], () => letters.count(...asked)),
+  countUpTo: (...asked) => life.gate('count letters', [], () => letters.countUpTo(...asked)),
   mark: (...asked) => life.gate('mark letters', [], () => letters.mark(...asked)),
+  // looks change nothing, whoever is dead
+  groups: {
+    ...letters.groups,
+    tend: (...asked) => life.gate('tend group', [], () => letters.groups.tend(...asked)),
+    regroup: (...asked) => life.gate('regroup letters', [], () => letters.groups.regroup(...asked)),
+  },
 })
 
 export const gateBoard = (board: Board, life: Life): Board => ({

@@ -99,7 +99,7 @@ export const createBeyond = (options: BeyondOptions): Beyond => {
           ledger: plant.ledger?.(ledger, life) ?? ledger,
           board,
           letters: gateLetters(
-            lettersOf(store.letters, (act) => appendTo(store.audit, act)),
+            lettersOf(store.letters, store.groups, (act) => appendTo(store.audit, act)),
             life,
           ),
           audit: auditOf(store.audit, board),

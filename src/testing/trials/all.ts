@@ -5,6 +5,7 @@ import { carryTrials } from './carry.ts'
 import { claimTrials } from './claims.ts'
 import { deadKeyTrials } from './dead-keys.ts'
 import { forwardTrials } from './forward.ts'
+import { groupTrials } from './groups.ts'
 import { laterTrials } from './later.ts'
 import { leaseTrials } from './lease.ts'
 import { ledgerTrials } from './ledger.ts'
@@ -12,6 +13,7 @@ import { lettersTrials } from './letters.ts'
 import { orderTrials } from './order.ts'
 import { publishTrials } from './publish.ts'
 import { receiveTrials } from './receive.ts'
+import { searchTrials } from './search.ts'
 import { settleTrials } from './settle.ts'
 import { sharingTrials } from './sharing.ts'
 import type { Trial } from './trial.ts'
@@ -33,4 +35,6 @@ export const trials: readonly Trial[] = [
   ...ledgerTrials,
   ...boardTrials,
   ...lettersTrials,
+  ...searchTrials,
+  ...groupTrials,
 ]

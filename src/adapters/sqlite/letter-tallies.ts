@@ -1,0 +1,112 @@
+import type { SQLInputValue } from 'node:sqlite'
+import type { LetterState } from '../../contracts/letters.ts'
+import { ARRIVALS_KEPT, MOST_ERROR, slotOf } from '../../core/group.ts'
+import { firstState, type Letter } from '../../core/letter.ts'
+import type { Instant } from '../../core/time.ts'
+import type { File } from './file.ts'
+import { instant } from './parcels.ts'
+
+/** In the order of the tally's primary key. */
+export const TALLIED = [
+  ...['fingerprint', 'state', 'service', 'topic'],
+  ...['event_type', 'category', 'kind', 'code'],
+] as const
+const NAMES = TALLIED.join(', ')
+const KEY = TALLIED.map((name) => `${name} = ?`).join(' AND ')
+
+const COUNT = `
+INSERT INTO reprieve_letter_tally (${NAMES}, count) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT DO UPDATE SET count = count + excluded.count`
+const EMPTY = `DELETE FROM reprieve_letter_tally WHERE ${KEY} AND count <= 0`
+const LIVE = `
+SELECT 1 FROM reprieve_letter_tally
+WHERE fingerprint = ? AND state IN ('open', 'replaying', 'quarantined') LIMIT 1`
+const GROUP = `
+INSERT INTO reprieve_letter_group (fingerprint, first_at, last_at, sample, error, regressed_at)
+VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT DO UPDATE SET
+  first_at = min(first_at, excluded.first_at),
+  sample = iif(excluded.last_at >= last_at, excluded.sample, sample),
+  error = iif(excluded.last_at >= last_at, excluded.error, error),
+  last_at = max(last_at, excluded.last_at),
+  regressed_at = coalesce(excluded.regressed_at, regressed_at)`
+const RESOLVED = `
+UPDATE reprieve_letter_group SET resolved_at = max(coalesce(resolved_at, 0), ?) WHERE fingerprint = ?`
+const ARRIVED = `
+INSERT INTO reprieve_letter_arrival (slot, fingerprint, count) VALUES (?, ?, ?)
+ON CONFLICT DO UPDATE SET count = count + excluded.count`
+
+/** What a letter counts for: the columns of a tally. */
+export type Tallied = readonly SQLInputValue[]
+
+export const talliedAs = (letter: Letter, state: LetterState): Tallied => {
+  const { fingerprint, service, topic, event, category, kind, code = '' } = letter
+  return [fingerprint, state, service, topic, event.type, category, kind, code]
+}
+
+/** Within the commit that keeps them: letters that were not there before. */
+export const countArrivals = (file: File, letters: readonly Letter[], now: Instant): void => {
+  if (letters.length === 0) return
+  for (const [fingerprint, some] of Map.groupBy(letters, (letter) => letter.fingerprint))
+    countGroup(file, fingerprint, some)
+  change(
+    file,
+    letters.map((letter) => [talliedAs(letter, firstState(letter)), 1]),
+  )
+  file.sql('DELETE FROM reprieve_letter_arrival WHERE slot < ?').run(slotOf(now - ARRIVALS_KEPT))
+}
+
+const countGroup = (file: File, fingerprint: string, letters: readonly Letter[]): void => {
+  const known = file
+    .sql('SELECT resolved_at FROM reprieve_letter_group WHERE fingerprint = ?')
+    .get(fingerprint)
+  const resolvedAt = known?.resolved_at as number | null | undefined
+  const first = letters[0]!
+  const ended = typeof resolvedAt === 'number' && first.buriedAt > resolvedAt
+  const back = ended && !file.sql(LIVE).get(fingerprint)
+  joinGroup(file, fingerprint, letters, back ? instant(first.buriedAt) : null)
+}
+
+/** The group's row, there or widened. */
+export const joinGroup = (
+  file: File,
+  fingerprint: string,
+  letters: readonly Letter[],
+  regressedAt: Instant | null,
+): void => {
+  const newest = letters.reduce((a, b) => (b.buriedAt >= a.buriedAt ? b : a))
+  const firstAt = instant(letters.reduce((least, { buriedAt }) => Math.min(least, buriedAt), newest.buriedAt))
+  const error = newest.error.slice(0, MOST_ERROR)
+  file
+    .sql(GROUP)
+    .run(fingerprint, firstAt, instant(newest.buriedAt), newest.id, error.toWellFormed(), regressedAt)
+  for (const [slot, some] of Map.groupBy(letters, ({ buriedAt }) => slotOf(instant(buriedAt))))
+    file.sql(ARRIVED).run(slot, fingerprint, some.length)
+}
+
+/** Within the commit that marks them: tallies of before and after. */
+export const countMoves = (
+  file: File,
+  moves: readonly { readonly from: Tallied; readonly to: LetterState; readonly at: Instant }[],
+): void => {
+  change(
+    file,
+    moves.flatMap(({ from, to }) => [
+      [from, -1],
+      [from.with(1, to), 1],
+    ]),
+  )
+  for (const { from, to, at } of moves) if (to === 'resolved') file.sql(RESOLVED).run(instant(at), from[0]!)
+}
+
+export const change = (file: File, changes: readonly (readonly [Tallied, number])[]): void => {
+  const sums = new Map<string, { tallied: Tallied; by: number }>()
+  for (const [tallied, by] of changes) {
+    const name = JSON.stringify(tallied)
+    sums.set(name, { tallied, by: (sums.get(name)?.by ?? 0) + by })
+  }
+  for (const { tallied, by } of sums.values()) {
+    if (by !== 0) file.sql(COUNT).run(...tallied, by)
+    if (by < 0) file.sql(EMPTY).run(...tallied)
+  }
+}

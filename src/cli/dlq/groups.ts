@@ -1,0 +1,65 @@
+import type { Command } from 'commander'
+import { systemClock } from '../../adapters/system/clock.ts'
+import type { Instant } from '../../core/time.ts'
+import type { LetterGroup } from '../../office/index.ts'
+import { action, type Ended } from '../action.ts'
+import { asCount, type Common } from '../options.ts'
+import { bad, calm, calmOnStderr, warn } from '../print/paint.ts'
+import { columnsHere, remark, say, sayJson } from '../print/say.ts'
+import { type Column, table } from '../print/table.ts'
+import { span } from '../print/time.ts'
+import { openOffice } from './office.ts'
+
+interface GroupsFlags extends Common {
+  readonly service?: string
+  readonly all?: true
+  readonly limit: number
+}
+
+export const registerGroups = (dlq: Command): void => {
+  dlq
+    .command('groups')
+    .description('causes: dead letters that failed alike, what hurts most first')
+    .option('--service <name>', 'of this service')
+    .option('--all', 'also groups whose letters are all at an end')
+    .option('--limit <count>', 'at most so many', asCount, 20)
+    .action(action(groups))
+}
+
+const groups = async (flags: GroupsFlags): Promise<Ended> => {
+  await using opened = await openOffice(flags)
+  const { service, all = false, limit } = flags
+  const found = await opened.app.office.groups({ all, ...(service !== undefined && { service }) })
+  const shown = found.slice(0, limit)
+  if (flags.json) return sayJson({ count: found.length, groups: shown })
+  if (shown.length === 0) return say('no dead letters')
+  say(table(columns(systemClock.now()), shown, columnsHere()))
+  const rest = found.slice(limit)
+  const letters = rest.reduce((sum, { open }) => sum + open, 0)
+  if (rest.length > 0)
+    remark(calmOnStderr(`${rest.length} more groups with ${letters} letters; see them with --limit`))
+}
+
+const columns = (now: Instant): readonly Column<LetterGroup>[] => [
+  { title: 'group', of: ({ fingerprint }) => fingerprint, least: 8 },
+  { title: 'open', of: ({ open }) => String(open), align: 'right' },
+  {
+    title: 'last hour',
+    of: growthText,
+    align: 'right',
+    paint: (text, { growth }) => (growth > 0 ? bad : calm)(text),
+  },
+  { title: 'last', of: ({ lastAt }) => span(now - lastAt), align: 'right' },
+  { title: 'is', of: marksOf, least: 3, paint: warn },
+  { title: 'critical', of: ({ criticality }) => criticality, least: 4 },
+  { title: 'service', of: ({ services }) => services.join(' '), least: 6 },
+  { title: 'owner', of: ({ owner = 'nobody' }) => owner, least: 5 },
+  { title: 'error', of: ({ error }) => error, least: 12, paint: calm },
+]
+
+/** How many came, and how many more than in the hour before. */
+export const growthText = ({ lastHour, growth }: LetterGroup): string =>
+  `${lastHour} (${growth > 0 ? '+' : ''}${growth})`
+
+export const marksOf = ({ isNew, regressed, snoozed }: LetterGroup): string =>
+  [isNew && 'new', regressed && 'back', snoozed && 'snoozed'].filter(Boolean).join(' ')

@@ -1,0 +1,21 @@
+import { type ActName, checkName } from '../core/acts.ts'
+import type { Act, Details } from '../core/audit.ts'
+import type { Instant } from '../core/time.ts'
+
+/** Who acts and why, for the audit. */
+export interface Acting {
+  /** Else whose office it is. */
+  readonly as?: string
+  readonly reason?: string
+}
+
+/** What the audit is told of an act, before it is known on what it took effect. */
+export const createActor =
+  (owner: string, now: () => Instant) =>
+  ({ as, reason }: Acting, act: ActName, details: Details = {}): Omit<Act, 'target' | 'count'> => ({
+    at: now(),
+    who: as === undefined ? owner : checkName(as),
+    act,
+    ...(reason !== undefined && { reason }),
+    details,
+  })
