@@ -40,5 +40,5 @@ export const allDie: Course = {
       throw new Permanent('no use in trying')
     },
   ends: 'dead',
-  quiet: ['failed'],
+  quiet: ['failed', 'letter kept'],
 }

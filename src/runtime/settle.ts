@@ -67,7 +67,7 @@ export const createSettler = ({
       const group = gathered
       gathered = []
       const answers = await settleGroup(group.map(({ step }) => step))
-      for (const [i, entry] of group.entries()) conclude(entry, answers[i]!)
+      for (let i = 0; i < group.length; i++) conclude(group[i]!, answers[i]!)
     }
     working = false
   }
@@ -96,18 +96,16 @@ export const createSettler = ({
     void clock.sleep(retryIn).then(() => gather(next))
   }
 
-  const settleGroup = async (steps: readonly Step[]): Promise<Settled[]> => {
+  const settleGroup = async (steps: readonly Step[]): Promise<readonly Settled[]> => {
     try {
       await moveToCompanion(steps)
       // an effect that happened is remembered before the ack; the other endings only after the new home is there
-      await finish(steps.flatMap((step) => (step.do === 'ack' ? [{ step, as: 'done' }] : [])))
-      const answers = [...(await inlet.settle(steps.map(asSettlement)))]
-      await finish(
-        steps.flatMap((step, i) => {
-          if (step.do === 'ack' || answers[i] instanceof Error) return []
-          return [{ step, as: answers[i] === 'lost' ? 'free' : endOf(step) }]
-        }),
-      )
+      await finish(steps, ({ do: what }) => (what === 'ack' ? 'done' : undefined))
+      const answers = await inlet.settle(steps.map(asSettlement))
+      await finish(steps, (step, i) => {
+        if (step.do === 'ack' || answers[i] instanceof Error) return undefined
+        return answers[i] === 'lost' ? 'free' : endOf(step)
+      })
       return answers
     } catch (error) {
       return steps.map(() => asError(error))
@@ -115,12 +113,22 @@ export const createSettler = ({
   }
 
   const moveToCompanion = async (steps: readonly Step[]): Promise<void> => {
-    const parcels = steps.flatMap((step) => (step.do === 'companion' ? [step.parcel] : []))
+    const parcels: Parcel[] = []
+    for (const step of steps) if (step.do === 'companion') parcels.push(step.parcel)
     if (parcels.length > 0) await companion!.forward(address, parcels)
   }
 
-  const finish = async (endings: readonly { step: Step; as: Ending }[]): Promise<void> => {
-    const ends: Finish[] = endings.flatMap(({ step: { held }, as }) => (held ? [{ held, as }] : []))
+  /** Ends those claims of which the answer says how. */
+  const finish = async (
+    steps: readonly Step[],
+    endsAs: (step: Step, i: number) => Ending | undefined,
+  ): Promise<void> => {
+    const ends: Finish[] = []
+    for (let i = 0; i < steps.length; i++) {
+      const { held } = steps[i]!
+      const as = held && endsAs(steps[i]!, i)
+      if (as) ends.push({ held: held!, as })
+    }
     if (ends.length > 0) await remember(ends)
   }
 

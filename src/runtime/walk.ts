@@ -6,7 +6,7 @@ import type { Held } from '../core/ledger.ts'
 import type { Poison } from '../core/poison.ts'
 import type { Instant } from '../core/time.ts'
 import { extendTrail, type Trail } from '../core/trail.ts'
-import { decide, type Limits, type Outcome, type Verdict } from '../core/verdict.ts'
+import { decide, type Outcome, type Verdict } from '../core/verdict.ts'
 import type { Rules } from '../rules/index.ts'
 import { about } from './about.ts'
 import { afterTx, CONFLICT, createReminder } from './after-tx.ts'
@@ -97,21 +97,25 @@ export const createWalk = (options: WalkOptions) => {
     const began = clock.now()
     at = { delivery, rules, topic, door, tx: undefined }
     /** Poison is looked for first: what is quarantined would often have died of its last attempt as well. */
-    const verdictOn = (outcome: Outcome, limits: Limits, now: Instant): Verdict => {
-      if (outcome.is === 'done') suspects.succeeded(rules, registered.pattern, parcel.event)
+    const verdictOn = (outcome: Outcome, now: Instant): Verdict => {
+      if (outcome.is === 'done') {
+        suspects.succeeded(rules, registered.pattern, parcel.event)
+        return DONE
+      }
       if (outcome.is === 'failed' && outcome.failure.category !== 'permanent') {
         const found = suspects.failed(rules, topic, registered.pattern, parcel.event, outcome.failure)
         if (found) return quarantined(found, outcome.failure, parcel.trail, now)
       }
+      const limits = { policy: rules.policy, expires: expiryOf(parcel.event, rules.ttl) }
       return decide(limits, parcel.trail, outcome, now, dice.next)
     }
     const conclude = (outcome: Outcome, since = began): void => {
       const now = clock.now()
       const took = now - since
       const number = parcel.trail.spent + 1
-      const limits = { policy: rules.policy, expires: expiryOf(parcel.event, rules.ttl) }
-      const verdict = verdictOn(outcome, limits, now)
-      const plain = stepFor(verdict, delivery, rules, door, now)
+      const verdict = verdictOn(outcome, now)
+      const plain =
+        verdict.do === 'done' ? ackOf(delivery, 'done', now) : stepFor(verdict, delivery, rules, door, now)
       const step = held ? { ...plain, held } : plain
       if (outcome.is === 'failed' || outcome.is === 'refused') {
         journal({ at: now, is: 'failed', attempt: number, took, failure: outcome.failure, ...fact() })
@@ -190,6 +194,9 @@ export const createWalk = (options: WalkOptions) => {
 const UNMARKED = 1000
 
 const nothing = (): void => {}
+
+/** What `decide` says of it too, made once: most events end so. */
+const DONE: Verdict = { do: 'done' }
 
 const crash = ({ because }: Poison): Failure => ({
   category: 'unknown',
