@@ -7,6 +7,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { systemClock } from '../../src/adapters/system/clock.ts'
 import { reprieve } from '../../src/index.ts'
+import { endAll } from './ended.ts'
 
 const here = dirname(fileURLToPath(import.meta.url))
 
@@ -123,14 +124,7 @@ export const crashTest = async (options: CrashOptions): Promise<CrashResult> => 
       seconds: Math.round((Date.now() - began) / 1000),
     }
   } finally {
-    await Promise.all(
-      started.map(async (child) => {
-        if (child.exitCode !== null || child.signalCode !== null) return
-        const gone = once(child, 'exit')
-        child.kill('SIGKILL')
-        await gone
-      }),
-    )
+    await endAll(started)
     rmSync(folder, { recursive: true, force: true })
   }
 }

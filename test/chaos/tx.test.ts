@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { describeWith, kafkaUrl, serviceUrl } from '../services/urls.ts'
+import { describeWith, kafkaUrl } from '../services/urls.ts'
 import { type TxCrashOptions, txCrash } from '../tx/crash.ts'
 
 const EVENTS = 150
@@ -42,25 +42,14 @@ describeWith('postgres', 'transactions in PostgreSQL of workers killed with SIGK
     180_000,
   )
 
-  it.skipIf(!serviceUrl('amqp'))(
-    'happen once beside RabbitMQ',
-    once({
-      transport: serviceUrl('amqp')!,
-      postgres,
-      boundaries: BOUNDARIES,
-    }),
-    180_000,
-  )
+  describeWith('amqp', 'with RabbitMQ', (transport) => {
+    it('happen once beside RabbitMQ', once({ transport, postgres, boundaries: BOUNDARIES }), 180_000)
+  })
 
-  it.skipIf(!serviceUrl('kafka'))(
-    'happen once beside Kafka',
-    once({
-      transport: kafkaUrl(serviceUrl('kafka') ?? ''),
-      postgres,
-      boundaries: BOUNDARIES,
-    }),
-    180_000,
-  )
+  describeWith('kafka', 'with Kafka', (url) => {
+    const transport = kafkaUrl(url)
+    it('happen once beside Kafka', once({ transport, postgres, boundaries: BOUNDARIES }), 180_000)
+  })
 })
 
 describeWith('amqp', 'transactions in the store file beside a real RabbitMQ', (transport) => {

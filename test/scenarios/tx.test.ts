@@ -18,7 +18,7 @@ import {
 } from '../../src/index.ts'
 import { postgresTx } from '../../src/postgres.ts'
 import { readRules } from '../../src/rules/index.ts'
-import { describeWith, serviceUrl } from '../services/urls.ts'
+import { describeWith } from '../services/urls.ts'
 import { sweep } from '../tx/sweep.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'reprieve-tx-'))
@@ -390,8 +390,6 @@ describeWith('postgres', 'transactions in a real PostgreSQL', (url) => {
   })
 })
 
-describeWith('postgres', 'transactions in a real PostgreSQL beside RabbitMQ', (url) => {
-  const amqp = serviceUrl('amqp')
-  if (amqp) promises(() => postgresWorld(url, amqp))
-  else it.skip('needs a RabbitMQ too', () => {})
+describeWith('postgres', 'transactions in a real PostgreSQL', (url) => {
+  describeWith('amqp', 'beside RabbitMQ', (amqp) => promises(() => postgresWorld(url, amqp)))
 })

@@ -149,6 +149,22 @@ const run = async (setting: Setting): Promise<void> => {
     beyond.cut(entry.life)
   }
 
+  /** Whoever asked a process that dies is never answered: it looks now and then whether that one still lives. */
+  const follow = (life: Life, work: Promise<unknown>, through: () => void, again: () => void): void => {
+    let known = false
+    const knowing = (next: () => void) => (): void => {
+      known = true
+      next()
+    }
+    work.then(knowing(through), knowing(again))
+    const look = (): void => {
+      if (known) return
+      if (life.dead) again()
+      else scheduler.after(500, look)
+    }
+    scheduler.after(500, look)
+  }
+
   /** Whoever lives publishes; told that it failed, or not told at all, the producer does it again. */
   const publish = (planned: Planned): void => {
     const { id } = planned.event
@@ -156,24 +172,11 @@ const run = async (setting: Setting): Promise<void> => {
     const entry = alive.find(({ ready }) => ready)
     const again = () => void scheduler.after(250, () => publish(planned))
     if (!entry) return void again()
-    let known = false
-    entry.app.publishEvents([planned.event]).then(
-      () => {
-        known = true
-        account.accepted(id)
-        unpublished--
-      },
-      () => {
-        known = true
-        again()
-      },
-    )
-    const look = (): void => {
-      if (known) return
-      if (entry.life.dead) again()
-      else scheduler.after(500, look)
+    const accepted = (): void => {
+      account.accepted(id)
+      unpublished--
     }
-    scheduler.after(500, look)
+    follow(entry.life, entry.app.publishEvents([planned.event]), accepted, again)
   }
 
   let replayed = !scenario.replays
@@ -182,24 +185,11 @@ const run = async (setting: Setting): Promise<void> => {
     const again = () => void scheduler.after(400, operate)
     if (!entry) return void again()
     trace(entry.life.name, 'opens the office')
-    let known = false
-    replayAll(entry.app, entry.tools).then(
-      () => {
-        known = true
-        replayed = true
-        trace(entry.life.name, 'has replayed all that died')
-      },
-      () => {
-        known = true
-        again()
-      },
-    )
-    const look = (): void => {
-      if (known) return
-      if (entry.life.dead) again()
-      else scheduler.after(500, look)
+    const through = (): void => {
+      replayed = true
+      trace(entry.life.name, 'has replayed all that died')
     }
-    scheduler.after(500, look)
+    follow(entry.life, replayAll(entry.app, entry.tools), through, again)
   }
 
   let starting = scenario.processes

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { systemClock } from '../../../src/adapters/system/clock.ts'
 import { reprieve } from '../../../src/index.ts'
+import { endAll } from '../ended.ts'
 import type { Doom } from './doom.ts'
 import { KEYS, LEASE, manyOrders, openEffects, type Pattern } from './effects.ts'
 import type { Orders } from './worker.ts'
@@ -147,14 +148,7 @@ export const patternRun = async (options: PatternOptions): Promise<PatternResult
       seconds: Math.round((Date.now() - began) / 1000),
     }
   } finally {
-    await Promise.all(
-      started.map(async (child) => {
-        if (child.exitCode !== null || child.signalCode !== null) return
-        const gone = once(child, 'exit')
-        child.kill('SIGKILL')
-        await gone
-      }),
-    )
+    await endAll(started)
     effects?.close()
     rmSync(folder, { recursive: true, force: true })
   }
