@@ -19,11 +19,12 @@ export const writesRow: Course = {
   quiet: [],
 }
 
-/** Every event fails at its first attempt and succeeds at its second. */
+/** Every event fails at its first attempt, as most do: while it waits for something. It succeeds at its second. */
 export const failsOnce: Course = {
   handler:
     (take) =>
     async ({ data }, { attempt }) => {
+      await null
       if (attempt === 1) throw new Transient('the first attempt fails')
       await take(data)
     },

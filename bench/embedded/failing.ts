@@ -86,7 +86,7 @@ const consume = async (
 /** An error is made and caught, as it would be. */
 const attempt = async (row: Row, ending: Ending, handle: (data: Uint8Array) => Promise<void>) => {
   try {
-    if (ending !== 'again') await handle(row.data)
+    await (ending === 'again' ? null : handle(row.data))
     if (ending !== 'done') throw new Error('it fails')
     return { row, ending, error: '' }
   } catch (error) {

@@ -21,6 +21,12 @@ export const bossFailingOnce = (url: string): Contender => ({
       )
     }
     const { handle, seen } = counter(events)
+    const attempt = async (data: Order, tries: number): Promise<void> => {
+      await null
+      if (tries === 0) throw new Error('the first attempt fails')
+      await handle(data)
+    }
+    let why = new Error('none yet')
     return {
       run: async () => {
         for (let ended = 0; ended < events; ) {
@@ -28,10 +34,15 @@ export const bossFailingOnce = (url: string): Contender => ({
           const failed: string[] = []
           const done: string[] = []
           for (const { id, data, retryCount } of jobs) {
-            if (retryCount > 0) await handle(data)
-            ;(retryCount > 0 ? done : failed).push(id)
+            try {
+              await attempt(data, retryCount)
+              done.push(id)
+            } catch (error) {
+              why = error as Error
+              failed.push(id)
+            }
           }
-          if (failed.length > 0) await boss.fail(QUEUE, failed, { message: 'the first attempt fails' })
+          if (failed.length > 0) await boss.fail(QUEUE, failed, why)
           if (done.length > 0) await boss.complete(QUEUE, done)
           ended += done.length
         }

@@ -13,8 +13,17 @@ describe('a failure, whole', () => {
       kind: 'handler',
       name: 'Error',
       message: 'no',
+      stack: undefined,
       because: 'nothing is known of such an error',
     })
+  })
+
+  it('with a stack that is written out only for those who look, and once', () => {
+    let looks = 0
+    const thrown = Object.defineProperty(error('no'), 'stack', { get: () => `Error: look ${++looks}` })
+    const failure = classify(thrown)
+    expect(looks).toBe(0)
+    expect([failure.stack, failure.stack]).toEqual(['Error: look 1', 'Error: look 1'])
   })
 
   it('of one that tells everything', () => {

@@ -121,7 +121,7 @@ const compose = (thrown: Thrown, { finding, by }: Found): Failure => {
   const causes = causesOf(thrown)
   const code = by.codes[0] ?? first(causes, (link) => link.codes[0])
   const status = by.status ?? first(causes, (link) => link.status)
-  const stack = thrown.stack ?? by.stack
+  let stack: { readonly is: string | undefined } | undefined
   const { category, kind, because, retryAfter } = finding
   return {
     category,
@@ -130,7 +130,10 @@ const compose = (thrown: Thrown, { finding, by }: Found): Failure => {
     message: withCause(thrown.message, (by === thrown ? causes[1] : by)?.message),
     ...(code !== undefined && { code }),
     ...(status !== undefined && { status }),
-    ...(stack !== undefined && { stack }),
+    get stack() {
+      stack ??= { is: thrown.stack() ?? by.stack() }
+      return stack.is
+    },
     ...(retryAfter !== undefined && { retryAfter }),
     because,
   }

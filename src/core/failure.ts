@@ -37,7 +37,7 @@ export interface Failure {
   readonly message: string
   readonly code?: string
   readonly status?: number
-  readonly stack?: string
+  readonly stack?: string | undefined
   /** How long the other side asked us to wait, in milliseconds. */
   readonly retryAfter?: number
   /** Which rule of the tree or which override decided, in words. */

@@ -95,6 +95,10 @@ export const poison = (
   }
 }
 
+/** Whether such a failure can make anything poison at all. */
+export const countsFor = (rules: PoisonRules, failure: Failure): boolean =>
+  failure.kind === 'crash' || rules.categories.includes(failure.category)
+
 const afterFailure = (
   state: PoisonState,
   what: Sighting,
@@ -102,7 +106,7 @@ const afterFailure = (
   now: Instant,
   rules: PoisonRules,
 ): PoisonAnswer => {
-  if (failure.kind !== 'crash' && !rules.categories.includes(failure.category)) return { state }
+  if (!countsFor(rules, failure)) return { state }
   const signature = signatureOf(failure, what)
   const { message, handler } = what
   const recent = isRecent(now, rules)

@@ -13,7 +13,8 @@ import type { Millis } from './time.ts'
 export interface Thrown {
   readonly name: string
   readonly message: string
-  readonly stack?: string
+  /** Looked at only when asked for: most failures are tried again, and to write a stack out takes long. */
+  stack(): string | undefined
   /** Every code it carries, the most telling first. */
   readonly codes: readonly string[]
   readonly status?: number
@@ -47,7 +48,6 @@ const read = (value: unknown, depth: number, seen: Set<unknown>): Thrown | undef
   const message = bounded(raw?.startsWith('[') && issues ? issues : raw || unsaid(value, name, status))
   const reply = replyOf(value, name, message)
   const retryAfter = pauseOf(value)
-  const stack = stackOf(value)
   const told = toldOf(value)
   const inner = look(value, 'cause')
   const cause = inner === undefined || inner === null ? undefined : read(inner, depth + 1, seen)
@@ -56,10 +56,10 @@ const read = (value: unknown, depth: number, seen: Set<unknown>): Thrown | undef
     message,
     codes: codesOf(value, name, reply),
     invalid: issues !== undefined,
+    stack: () => stackOf(value),
     errors: listOf(look(value, 'errors'), MAX_ERRORS).flatMap((each) => read(each, depth + 1, seen) ?? []),
     ...(status !== undefined && (!reply || reply.protocol === 'AWS') && { status }),
     ...(retryAfter !== undefined && { retryAfter }),
-    ...(stack !== undefined && { stack }),
     ...(told && { told }),
     ...(reply && { reply }),
     ...(cause && { cause }),
@@ -69,6 +69,7 @@ const read = (value: unknown, depth: number, seen: Set<unknown>): Thrown | undef
 const plain = (value: unknown): Thrown => ({
   name: value === null ? 'null' : typeof value,
   message: bounded(String(value) || 'an empty string was thrown'),
+  stack: () => undefined,
   codes: [],
   invalid: false,
   errors: [],

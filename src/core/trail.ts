@@ -11,8 +11,6 @@ export interface AttemptRecord {
   readonly error: string
   readonly code?: string
   readonly status?: number
-  /** Kept for the newest record only: it is what an operator reads first. */
-  readonly stack?: string
 }
 
 /** The attempts so far. It travels with the event, and stays under `TRAIL_BYTES` on the wire. */
@@ -44,9 +42,10 @@ export interface Replay {
 export const freshTrail: Trail = { spent: 0, generation: 0, counts: {}, records: [] }
 
 const TRAIL_BYTES = 8 * 1024
+/** What the records may take of it. */
+const ROOM = TRAIL_BYTES - 512
 /** In bytes on the wire. Two records with the longest texts fit, so that the first and the last always do. */
 const MAX_TEXT = 500
-const MAX_STACK = 2000
 
 /** The trail after one more failed attempt. */
 export const extendTrail = (trail: Trail, failure: Failure, at: Instant): Trail => {
@@ -60,34 +59,37 @@ export const extendTrail = (trail: Trail, failure: Failure, at: Instant): Trail 
     error: cut(failure.message, MAX_TEXT),
     ...(failure.code !== undefined && { code: cut(failure.code, 100) }),
     ...(failure.status !== undefined && { status: failure.status }),
-    ...(failure.stack !== undefined && { stack: cut(failure.stack, MAX_STACK) }),
   }
-  const older = trail.records.map(({ stack: _, ...rest }) => rest)
   return {
     ...trail,
     spent: attempt,
     firstFailureAt: trail.firstFailureAt ?? at,
     counts: { ...trail.counts, [failure.category]: (trail.counts[failure.category] ?? 0) + 1 },
-    records: bounded([...older, record]),
+    records: bounded([...trail.records, record]),
   }
 }
 
 /** Leaves out records from the middle until the rest fits: the first tells how it began, the last how it ended. */
 const bounded = (records: readonly AttemptRecord[]): readonly AttemptRecord[] => {
+  if (records.reduce((sum, record) => sum + mostOf(record), 0) <= ROOM) return records
   const kept = [...records]
   let bytes = kept.reduce((sum, record) => sum + sizeOf(record), 0)
-  while (bytes > TRAIL_BYTES - 512 && kept.length > 2) {
+  while (bytes > ROOM && kept.length > 2) {
     const [left] = kept.splice(1, 1)
     bytes -= sizeOf(left!)
   }
   return kept
 }
 
+/** It is no larger than this: what is short enough need not be written out to be measured. */
+const mostOf = ({ name, error, code = '' }: AttemptRecord): number =>
+  200 + (name.length + error.length + code.length) * MOST_BYTES
+
 const sizeOf = (record: AttemptRecord): number => Buffer.byteLength(JSON.stringify(record)) + 1
 
 /** As much of the text as takes `most` bytes on the wire, where control characters take six and others up to four. */
 const cut = (text: string, most: number): string => {
-  if (text.length <= most && wireBytes(text) <= most) return text
+  if (text.length * MOST_BYTES <= most || (text.length <= most && wireBytes(text) <= most)) return text
   const room = most - Buffer.byteLength('…')
   let kept = text.slice(0, room)
   for (let bytes = wireBytes(kept); bytes > room; bytes = wireBytes(kept)) {
@@ -95,6 +97,9 @@ const cut = (text: string, most: number): string => {
   }
   return `${kept.replace(HALF_CHARACTER, '')}…`
 }
+
+/** Of one character. */
+const MOST_BYTES = 6
 
 const wireBytes = (text: string): number => Buffer.byteLength(JSON.stringify(text)) - 2
 

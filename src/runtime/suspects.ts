@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { Event } from '../core/event.ts'
 import type { Failure } from '../core/failure.ts'
 import type { Parcel } from '../core/parcel.ts'
-import { freshPoison, type Poison, poison } from '../core/poison.ts'
+import { countsFor, freshPoison, type Poison, poison } from '../core/poison.ts'
 import type { Instant } from '../core/time.ts'
 import type { Rules } from '../rules/index.ts'
 
@@ -22,7 +22,7 @@ export const createSuspects = (now: () => Instant): Suspects => {
   let state = freshPoison
   return {
     failed: ({ poison: rules }, topic, pattern, event, failure) => {
-      if (!rules) return undefined
+      if (!rules || !countsFor(rules, failure)) return undefined
       const what = sighting(topic, pattern, event)
       const answer = poison(state, { is: 'failed', what, failure }, now(), rules)
       state = answer.state

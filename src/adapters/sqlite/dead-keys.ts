@@ -3,7 +3,7 @@ import type { Parcel } from '../../core/parcel.ts'
 import type { Instant } from '../../core/time.ts'
 import type { File } from './file.ts'
 import { letNextGo } from './order.ts'
-import { instant, type Written } from './parcels.ts'
+import { instant, replaceData, type Written } from './parcels.ts'
 import { BURIED, PARKED } from './schema.ts'
 import type { Door } from './subscriptions.ts'
 
@@ -61,8 +61,8 @@ export const isInLine = (file: File, door: Door, parcel: Parcel, written: Writte
 
 export const IN_LINE = `
 SELECT id, iif(at = ${BURIED}, trail ->> '$.letter', NULL) AS letter,
-  coalesce(trail ->> '$.generation', 0) AS generation, data
-FROM reprieve_parcel WHERE subscription = ? AND event = ? AND order_key = ? AND source = ?`
+  coalesce(trail ->> '$.generation', 0) AS generation, bytes AS data
+FROM reprieve_parcel LEFT JOIN reprieve_data ON parcel = id WHERE subscription = ? AND event = ? AND order_key = ? AND source = ?`
 
 const isSame = (a: Uint8Array | null, b: Uint8Array | null): boolean =>
   a === null || b === null ? a === b : Buffer.compare(a, b) === 0
@@ -70,12 +70,13 @@ const isSame = (a: Uint8Array | null, b: Uint8Array | null): boolean =>
 const revive = (file: File, id: number, written: Written, at: Instant): void => {
   const due = instant(at)
   const { type, attributes, headers, trail, data } = written
-  file.sql(REVIVE).run(due, due, type, attributes, headers, trail, data, id)
+  file.sql(REVIVE).run(due, due, type, attributes, headers, trail, id)
+  replaceData(file, id, data)
 }
 
 const REVIVE = `
 UPDATE reprieve_parcel SET at = ?, due = ?, token = token + 1, deliveries = 0,
-  type = ?, attributes = ?, headers = ?, trail = ?, data = ? WHERE id = ?`
+  type = ?, attributes = ?, headers = ?, trail = ? WHERE id = ?`
 
 const HELD = `
 SELECT count(*) AS held, count(*) FILTER (WHERE at <= ?) AS due FROM reprieve_parcel

@@ -33,13 +33,15 @@ export interface File {
 
 /**
  * FULL, because in WAL mode NORMAL may lose commits at power loss. No busy timeout: it would stop the event
- * loop. The WAL is cut back after a checkpoint, so that one long reader does not leave it large for ever.
+ * loop. The WAL is copied into the file every 16 MB: most of its pages have been written several times by then. It is cut back
+ * after that, so that one long reader does not leave it large for ever.
  */
 const SETTINGS = `
 PRAGMA synchronous = FULL;
 PRAGMA cache_size = -16000;
 PRAGMA temp_store = MEMORY;
 PRAGMA journal_size_limit = 67108864;
+PRAGMA wal_autocheckpoint = 4000;
 `
 
 export const openFile = async (path: string, tools: Tools): Promise<File> => {

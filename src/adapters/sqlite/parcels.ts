@@ -49,8 +49,11 @@ export const instant = (at: Instant): Instant => Math.min(Math.ceil(at), PARKED 
 
 const INSERT = `
 INSERT INTO reprieve_parcel
-  (subscription, at, due, order_key, event, source, type, attributes, headers, trail, data)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+  (subscription, at, due, order_key, event, source, type, attributes, headers, trail)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+const INSERT_DATA = 'INSERT INTO reprieve_data (parcel, bytes) VALUES (?, ?)'
+const DELETE_DATA = 'DELETE FROM reprieve_data WHERE parcel = ?'
 
 /** Puts a parcel behind all others of its door. */
 export const insertParcel = (file: File, door: Door, written: Written, at: Instant): void => {
@@ -58,26 +61,22 @@ export const insertParcel = (file: File, door: Door, written: Written, at: Insta
   const orderKey = written.orderKey !== null && door.inOrder(written.type) ? written.orderKey : null
   const parked = orderKey !== null && isFollower(file, door.id, orderKey)
   const { id, source, type, attributes, headers, trail, data } = written
-  file
+  const ready = parked ? due + PARKED : due
+  const { lastInsertRowid } = file
     .sql(INSERT)
-    .run(
-      door.id,
-      parked ? due + PARKED : due,
-      due,
-      orderKey,
-      id,
-      source,
-      type,
-      attributes,
-      headers,
-      trail,
-      data,
-    )
+    .run(door.id, ready, due, orderKey, id, source, type, attributes, headers, trail)
+  if (data !== null) file.sql(INSERT_DATA).run(lastInsertRowid, data)
+}
+
+/** For a parcel that carries something else from now on. */
+export const replaceData = (file: File, parcel: number, data: Uint8Array | null): void => {
+  file.sql(DELETE_DATA).run(parcel)
+  if (data !== null) file.sql(INSERT_DATA).run(parcel, data)
 }
 
 /** The columns of a parcel, in the order in which `readParcel` takes them. */
 export const COLUMNS =
-  'id, token, deliveries, order_key, due, event, source, type, attributes, headers, trail, data'
+  'id, token, deliveries, order_key, due, event, source, type, attributes, headers, trail, bytes'
 
 export type ParcelRow = readonly [
   id: number,

@@ -4,7 +4,7 @@ import { ARRIVALS_KEPT, MOST_ERROR, SLOT } from '../../core/group.ts'
  * Everything Reprieve keeps in the file, made in one step. The names begin with `reprieve_` and the version
  * stands in a table of ours, because the file may be the user's own: `user_version` is left to them.
  */
-export const VERSION = 3
+export const VERSION = 4
 
 /**
  * What is kept about groups of letters, so that nobody counts letters to show it. `tally` has a row for letters alike in
@@ -52,6 +52,17 @@ CREATE TABLE reprieve_letter_arrival (
 `
 
 /**
+ * What an event carries lies apart from its parcel: taking and putting off rewrite the parcel's row, and it would be
+ * rewritten with it, however large it is. It goes when its parcel goes.
+ */
+const DATA = `
+CREATE TABLE reprieve_data (parcel INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
+CREATE TRIGGER reprieve_parcel_gone AFTER DELETE ON reprieve_parcel BEGIN
+  DELETE FROM reprieve_data WHERE parcel = OLD.id;
+END;
+`
+
+/**
  * One column, `at`, says when a parcel may be taken, so that taking is one range of one index:
  *
  *   at = due             it waits, or is ready
@@ -91,13 +102,12 @@ CREATE TABLE reprieve_parcel (
   type TEXT NOT NULL,
   attributes TEXT,
   headers TEXT,
-  trail TEXT,
-  data BLOB
+  trail TEXT
 ) STRICT;
 CREATE INDEX reprieve_parcel_at ON reprieve_parcel (subscription, at, id, type);
 CREATE INDEX reprieve_parcel_order ON reprieve_parcel (subscription, order_key, id) WHERE order_key IS NOT NULL;
 CREATE INDEX reprieve_parcel_line ON reprieve_parcel (subscription, event) WHERE order_key IS NOT NULL;
-
+${DATA}
 CREATE TABLE reprieve_ledger (
   service TEXT NOT NULL,
   id TEXT NOT NULL,
@@ -170,10 +180,17 @@ INSERT INTO reprieve_letter_arrival
   WHERE buried_at > (SELECT max(buried_at) FROM reprieve_letter) - ${ARRIVALS_KEPT} GROUP BY 1, 2;
 `
 
+const TO_DATA_APART = `
+${DATA}
+INSERT INTO reprieve_data SELECT id, data FROM reprieve_parcel WHERE data IS NOT NULL;
+ALTER TABLE reprieve_parcel DROP COLUMN data;
+`
+
 /** From each older version to the next. */
 export const UPGRADES: Readonly<Record<number, string>> = {
   1: 'ALTER TABLE reprieve_ledger ADD COLUMN begun INTEGER NOT NULL DEFAULT 0',
   2: TO_GROUPS,
+  3: TO_DATA_APART,
 }
 
 /** Larger than any moment that is kept, so that what is parked sorts behind all that waits. */

@@ -9,7 +9,7 @@ import type { File } from './file.ts'
 import { endClaim, markDone } from './ledger.ts'
 import { letNextGo } from './order.ts'
 import { keepEvents } from './outbox.ts'
-import { insertParcel, instant, type Written, writtenOf, writtenTrail } from './parcels.ts'
+import { insertParcel, instant, replaceData, type Written, writtenOf, writtenTrail } from './parcels.ts'
 import { type Door, hearing, type Subscriptions } from './subscriptions.ts'
 import { dropExpired, type Handle, handleOf } from './taking.ts'
 
@@ -141,7 +141,7 @@ const PUT_OFF = 'UPDATE reprieve_parcel SET at = ?, due = ?, token = token + 1, 
 const OURS = 'WHERE id = ? AND token = ?'
 const PUT_OFF_AS_TAKEN = `${PUT_OFF} ${OURS}`
 const PUT_OFF_CHANGED = `${PUT_OFF},
-  event = ?, source = ?, type = ?, attributes = ?, headers = ?, data = ? ${OURS}`
+  event = ?, source = ?, type = ?, attributes = ?, headers = ? ${OURS}`
 
 const putOff = (
   file: File,
@@ -154,10 +154,11 @@ const putOff = (
     return file.sql(PUT_OFF_AS_TAKEN).run(due, due, changed, id, token).changes === 1
   }
   const { id: event, source, type, attributes, headers, trail, data } = changed
-  return (
-    file.sql(PUT_OFF_CHANGED).run(due, due, trail, event, source, type, attributes, headers, data, id, token)
-      .changes === 1
-  )
+  const { changes } = file
+    .sql(PUT_OFF_CHANGED)
+    .run(due, due, trail, event, source, type, attributes, headers, id, token)
+  if (changes === 1) replaceData(file, id, data)
+  return changes === 1
 }
 
 const GIVE_BACK = 'UPDATE reprieve_parcel SET at = due, token = token + 1 WHERE id = ? AND token = ?'

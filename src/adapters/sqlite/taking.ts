@@ -54,7 +54,12 @@ export const nextReady = (file: File, door: Door, now: Instant): Instant | undef
   return (row?.at as number | null) ?? undefined
 }
 
-const looking = (which: string): string => `SELECT ${COLUMNS} ${READY} ${which} ORDER BY at, id LIMIT ?`
+const READY_WITH_DATA = READY.replace(
+  'reprieve_parcel',
+  'reprieve_parcel LEFT JOIN reprieve_data ON parcel = id',
+)
+const looking = (which: string): string =>
+  `SELECT ${COLUMNS} ${READY_WITH_DATA} ${which} ORDER BY at, id LIMIT ?`
 const LOOK = looking('')
 const LOOK_NOT_PASSED_BY = looking(NOT_PASSED_BY)
 /** One by one: it costs no more than all in one statement, which would have to look for them again. */

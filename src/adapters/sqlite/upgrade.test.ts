@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
+import type { Subscription } from '../../contracts/transport.ts'
+import type { Event } from '../../core/event.ts'
 import { slotOf } from '../../core/group.ts'
 import { sampleLetters } from '../../testing/letters.ts'
 import { testTools } from '../../testing/tools.ts'
@@ -11,8 +13,14 @@ import { open } from './index.ts'
 const folder = mkdtempSync(join(tmpdir(), 'reprieve-upgrade-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
+/** As the file was when a parcel's row held what its event carries. */
+const TO_THIRD = `
+ALTER TABLE reprieve_parcel ADD COLUMN data BLOB;
+UPDATE reprieve_parcel SET data = (SELECT bytes FROM reprieve_data WHERE parcel = id);
+DROP TRIGGER reprieve_parcel_gone; DROP TABLE reprieve_data;
+UPDATE reprieve_meta SET value = 3 WHERE name = 'schema'`
 /** As the file was when letters had no groups. */
-const TO_SECOND = `
+const TO_SECOND = `${TO_THIRD};
 DROP TABLE reprieve_letter_group; DROP TABLE reprieve_letter_tally; DROP TABLE reprieve_letter_arrival;
 DROP INDEX reprieve_letter_service; DROP INDEX reprieve_letter_fingerprint;
 ALTER TABLE reprieve_letter DROP COLUMN event_type; ALTER TABLE reprieve_letter DROP COLUMN code;
@@ -23,7 +31,50 @@ UPDATE reprieve_meta SET value = 2 WHERE name = 'schema'`
 const TO_FIRST = `
 ALTER TABLE reprieve_ledger DROP COLUMN begun; UPDATE reprieve_meta SET value = 1 WHERE name = 'schema'`
 
+const subscription: Subscription = {
+  service: 'billing',
+  topic: 'order.placed',
+  consumerGroup: 'billing',
+  types: ['*'],
+  order: 'none',
+  lease: 30_000,
+  window: 10,
+  destinations: [],
+}
+
 describe('a file of an older version', () => {
+  it('(schema 3) still has all its events, and what they carry', async () => {
+    const path = join(folder, 'older-3.db')
+    const tools = testTools()
+    const event = { source: '/test', type: 'order.placed', extensions: {}, headers: {} }
+    const events: Event[] = [
+      { ...event, id: 'e1', data: Buffer.from('{"n":1}') },
+      { ...event, id: 'e2', data: null },
+      { ...event, id: 'e3', data: Buffer.alloc(0) },
+    ]
+    const before = await open(`sqlite:${path}`, tools)
+    await before.transport.subscribe(subscription)
+    await before.transport.publish('order.placed', events)
+    await before.transport.close()
+    await before.store.close()
+
+    const older = new DatabaseSync(path)
+    older.exec(TO_THIRD)
+    older.close()
+    const { transport, store } = await open(`sqlite:${path}`, tools)
+    const inlet = await transport.subscribe(subscription)
+    const deliveries = await inlet.receive(10, new AbortController().signal)
+    expect(deliveries.map(({ parcel }) => [parcel.event.id, parcel.event.data])).toEqual(
+      events.map(({ id, data }) => [id, data && new Uint8Array(data)]),
+    )
+    await inlet.settle(deliveries.map((delivery) => ({ do: 'ack', delivery })))
+    await transport.close()
+    await store.close()
+    const left = new DatabaseSync(path)
+    expect(left.prepare('SELECT count(*) AS n FROM reprieve_data').get()).toEqual({ n: 0 })
+    left.close()
+  })
+
   it.each([2, 1])(
     '(schema %i) is brought up to this one, with groups and tallies of its letters',
     async (version) => {
