@@ -76,7 +76,7 @@ export interface Reprieve extends App, AsyncDisposable {
   close(within?: Millis): Promise<void>
 }
 
-const DEFAULT_URL = 'sqlite:reprieve.db'
+export const DEFAULT_URL = 'sqlite:reprieve.db'
 
 /** Opens transport and store, reads the rule book, and answers with an app to register handlers on. */
 export const reprieve = async (options: Options = {}): Promise<Reprieve> => {

@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
@@ -45,3 +46,16 @@ it('audit list tells who discarded and forced what, and why, and narrows by act,
     expect(await cli(['audit', 'list', ...wrong], { cwd })).toMatchObject({ code: 2, stdout: '' })
   expect(await cli(['dlq', 'discard', ids[2]!, '--as', 'a\u200bnn'], { cwd })).toMatchObject({ code: 2 })
 })
+
+it.each(['list', 'verify'])(
+  'audit %s makes no file where there is none: a mistyped path is not intact',
+  async (command) => {
+    const cwd = folderWith()
+    for (const flags of [[], ['--store', 'sqlite:ap.db']]) {
+      const { code, stderr } = await cli(['audit', command, ...flags], { cwd })
+      expect(code).toBe(2)
+      expect(stderr).toContain('there is no such file, and so no audit')
+    }
+    expect(readdirSync(cwd)).not.toContain('ap.db')
+  },
+)

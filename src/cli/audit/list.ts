@@ -4,14 +4,14 @@ import { ACTS } from '../../core/acts.ts'
 import type { AuditEntry } from '../../core/audit.ts'
 import { type Instant, iso } from '../../core/time.ts'
 import type { AuditFilter } from '../../office/index.ts'
-import { reprieve } from '../../reprieve.ts'
 import { readDuration } from '../../rules/duration.ts'
 import { action, type Ended } from '../action.ts'
-import { asCount, type Common, openOptions } from '../options.ts'
+import { asCount, type Common } from '../options.ts'
 import { calm, calmOnStderr, strong } from '../print/paint.ts'
 import { columnsHere, remark, say, sayJson } from '../print/say.ts'
 import { type Column, table } from '../print/table.ts'
 import { span } from '../print/time.ts'
+import { openAudited } from './open.ts'
 
 interface ListFlags extends Common, AuditFilter {
   readonly limit: number
@@ -49,7 +49,7 @@ const asTime = (text: string): Instant => {
 }
 
 const list = async (flags: ListFlags): Promise<Ended> => {
-  await using app = await reprieve({ ...openOptions(flags), office: false })
+  await using app = await openAudited(flags)
   const entries = await app.audit.list(filterOf(flags), flags.limit, flags.before)
   if (flags.json) return sayJson({ entries })
   if (entries.length === 0) return say('nothing was done by hand that fits')
