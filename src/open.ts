@@ -67,14 +67,22 @@ export const openStore = async (url: string, tools: Tools): Promise<Store> => {
 export const openAppStore = async (url: string, tools: Tools): Promise<AppStore> => {
   const store = await openStore(url, tools)
   const { letters, audit } = store
-  if (letters && audit) return { ...store, letters, audit }
+  if (letters && audit) {
+    try {
+      await store.ready?.()
+    } catch (error) {
+      await store.close()
+      throw error
+    }
+    return { ...store, letters, audit }
+  }
   await store.close()
   const name = store.name
   throw new ReprieveError(
     'bad_url',
     `'${withoutSecret(url)}' can't be the app's own store: ${name} keeps a ledger and a board here, no dead letters`,
     {
-      fix: `use sqlite:app.db for that, and name this one for its ledger in the rule book: stores: { ${name}: … }, idempotency: { store: ${name} }`,
+      fix: `use sqlite:app.db or postgres://host/db for that, and name this one for its ledger in the rule book: stores: { ${name}: … }, idempotency: { store: ${name} }`,
     },
   )
 }

@@ -13,6 +13,8 @@ export interface Store {
   readonly letters?: Letters
   /** Where the letters are, for acts on letters are written with them. */
   readonly audit?: Audit
+  /** Makes what letters and audit need beyond a ledger, which else their first use does: an app would rather fail at its start. */
+  readonly ready?: () => Promise<void>
   /** The store's own transport, used as companion beside a broker. Whoever opened the store closes both. */
   readonly companion?: Transport
   /** Where effects of handlers can share its commits. */

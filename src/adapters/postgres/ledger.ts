@@ -12,7 +12,7 @@ import type { Instant } from '../../core/time.ts'
 import { instant, type Name, nameOf, textOf } from './keys.ts'
 import type { Ask, Pool } from './pool.ts'
 import { type HeldRow, type Kept, type RowStatements, rowStatements } from './rows.ts'
-import { isCollision, stateOf, UNIQUE_VIOLATION } from './trouble.ts'
+import { again, stateOf, UNIQUE_VIOLATION } from './trouble.ts'
 import { createUnanswered } from './unanswered.ts'
 
 /** `wrote` is told how many rows were claimed, for whoever clears away. */
@@ -181,17 +181,6 @@ const take = (from: Map<string, Decision>, name: Name): Decision => {
   const found = from.get(textOf(name))!
   from.delete(textOf(name))
   return found
-}
-
-/** Should two meet in a circle after all, the server ends one of them, and it does its work again. */
-const again = async <T>(work: () => Promise<T>): Promise<T> => {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await work()
-    } catch (error) {
-      if (tries === 3 || !isCollision(error)) throw error
-    }
-  }
 }
 
 const heldName = ({ key }: Held): Name => nameOf(key)

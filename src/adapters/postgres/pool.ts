@@ -139,7 +139,8 @@ export const openPool = (driver: Driver, settings: Settings, { clock }: Tools): 
   }
 }
 
-const BEGIN: Statement = { text: 'BEGIN' }
+/** Whatever the database's default is: who waited for a row must see what it waited for. */
+const BEGIN: Statement = { text: 'BEGIN ISOLATION LEVEL READ COMMITTED' }
 const COMMIT: Statement = { text: 'COMMIT' }
 const ROLLBACK: Statement = { text: 'ROLLBACK' }
 

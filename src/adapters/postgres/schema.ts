@@ -1,13 +1,12 @@
-import { ReprieveError } from '../../core/error.ts'
 import type { Ask, Pool } from './pool.ts'
-import { stateOf, unavailable } from './trouble.ts'
+import { differs, stateOf, unavailable } from './trouble.ts'
 
 export const VERSION = 2
 /** As the server counts: 14. */
 export const OLDEST = 140_000
 
 /** One of our own, for `pg_advisory_xact_lock`: those that open at once make the tables one after another. */
-const LOCK = 7_236_459_812
+export const LOCK = 7_236_459_812
 
 /**
  * Sorted by bytes (COLLATE "C"), so that every process locks rows in the same order, and a beginning of a name is a
@@ -97,6 +96,3 @@ const check = (place: string, schema: string, there: number): void => {
     'run the same version of reprieve everywhere, or choose another schema by ?schema=',
   )
 }
-
-const differs = (place: string, what: string, fix: string): ReprieveError =>
-  new ReprieveError('topology_differs', `PostgreSQL at ${place}: ${what}`, { fix })

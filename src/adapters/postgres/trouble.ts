@@ -26,6 +26,21 @@ export const unavailable = (place: string, what: string, cause?: unknown, fix?: 
   })
 }
 
+/** What is there is not what this program can work with. */
+export const differs = (place: string, what: string, fix: string): ReprieveError =>
+  new ReprieveError('topology_differs', `PostgreSQL at ${place}: ${what}`, { fix })
+
+/** Should two meet in a circle after all, the server ends one of them, and it does its work again. */
+export const again = async <T>(work: () => Promise<T>): Promise<T> => {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (tries === 3 || !isCollision(error)) throw error
+    }
+  }
+}
+
 export const closedError = (place: string): ReprieveError =>
   new ReprieveError('closed', `the store in PostgreSQL at ${place} is closed`)
 

@@ -1,0 +1,101 @@
+import { hash } from 'node:crypto'
+import type { KeptLetter, LetterFilter, LetterState } from '../../contracts/letters.ts'
+import { firstState, type Letter, letterEvent, readLetter } from '../../core/letter.ts'
+import { instant, wordOf } from './keys.ts'
+import { boundedOf, textOf } from './letter-words.ts'
+
+export type Row = Readonly<Record<string, unknown>>
+
+/** What a letter counts for: the columns of a tally, as they are kept. */
+export const TALLIED = [
+  ...['fingerprint', 'state', 'service', 'topic'],
+  ...['event_type', 'category', 'kind', 'code'],
+] as const
+export type Tallied = readonly string[]
+
+/** Letters come from queues that others may write to: whatever stands in them is made a text. */
+export const talliedAs = (letter: Letter, state: LetterState): Tallied => {
+  const { fingerprint, service, topic, event, category, kind, code = '' } = letter
+  const texts = [topic, event.type, category, kind, code].map((text) => textOf(String(text)))
+  return [boundedOf(String(fingerprint)), state, boundedOf(String(service)), ...texts]
+}
+
+export const talliedOf = (row: Row): Tallied => TALLIED.map((name) => row[name] as string)
+
+export const digestOf = (words: readonly string[]): string =>
+  hash('sha256', JSON.stringify(words), 'base64url')
+
+export const COLUMNS = ['id', 'buried_at', ...TALLIED, 'state_at', 'envelope'] as const
+const TYPES: Readonly<Record<string, string>> = { buried_at: 'bigint', state_at: 'bigint', envelope: 'bytea' }
+/** Any number of rows as one list a column. */
+export const GIVEN = `unnest(${COLUMNS.map((name, i) => `$${i + 1}::${TYPES[name] ?? 'text'}[]`).join(', ')})`
+
+export const columnsOf = (letters: readonly Letter[]): readonly unknown[][] => {
+  const rows = letters.map((letter) => {
+    const at = instant(letter.buriedAt)
+    const envelope = Buffer.from(letterEvent(letter).data!)
+    return [wordOf(letter.id), at, ...talliedAs(letter, firstState(letter)), at, envelope]
+  })
+  return COLUMNS.map((_, i) => rows.map((row) => row[i]))
+}
+
+/** What `keptOf` reads. */
+export const KEPT = 'state, state_at, envelope, fingerprint'
+
+/** The fingerprint stands in its column: that in the envelope may be of another version. */
+export const keptOf = (row: Row): KeptLetter => {
+  const event = { id: '', source: '', type: 'reprieve.letter', extensions: {}, headers: {} }
+  const letter = readLetter({ ...event, data: row.envelope as Uint8Array })
+  if (!letter) throw new Error('a kept letter can not be read: the table was changed by something else')
+  return {
+    letter: { ...letter, fingerprint: row.fingerprint as string },
+    state: row.state as LetterState,
+    stateAt: Number(row.state_at),
+  }
+}
+
+/** A condition in SQL; `put` takes a value and answers with its place. */
+export type Condition = (put: Put) => string
+export type Put = (value: unknown) => string
+
+/** What tallies tell, too: everything but ids, times and what stands inside the letters. */
+export const tallied = (filter: LetterFilter): readonly Condition[] => {
+  const { service, topic, type, category, kind, code, fingerprint, states } = filter
+  const same = (column: string, value: string | undefined, kept: (text: string) => string): Condition[] =>
+    value === undefined ? [] : [(put) => `${column} = ${put(kept(value))}`]
+  return [
+    ...same('service', service, boundedOf),
+    ...same('topic', topic, textOf),
+    ...same('event_type', type, textOf),
+    ...same('category', category, textOf),
+    ...same('kind', kind, textOf),
+    ...same('code', code, textOf),
+    ...same('fingerprint', fingerprint, boundedOf),
+    ...(states ? [(put: Put) => `state = ANY (${put(states)}::text[])`] : []),
+  ]
+}
+
+export const isTallied = ({ ids, beginning, from, to }: LetterFilter): boolean =>
+  ids === undefined && beginning === undefined && from === undefined && to === undefined
+
+/** Only letters themselves tell this. */
+export const ofLetters = ({ ids, beginning, from, to }: LetterFilter): readonly Condition[] => [
+  ...(ids ? [(put: Put) => `id = ANY (${put(ids.map(wordOf))}::text[])`] : []),
+  ...(beginning === undefined
+    ? []
+    : [(put: Put) => `id >= ${put(textOf(beginning))} AND id < ${put(behind(beginning))}`]),
+  ...(from === undefined ? [] : [(put: Put) => `buried_at >= ${put(instant(from))}`]),
+  ...(to === undefined ? [] : [(put: Put) => `buried_at < ${put(instant(to))}`]),
+]
+
+/** Behind all texts that begin so. */
+export const behind = (beginning: string): string => `${textOf(beginning)}\u{10ffff}`
+
+export const where = (conditions: readonly Condition[], put: Put): string =>
+  conditions.length === 0 ? '' : `WHERE ${conditions.map((condition) => condition(put)).join(' AND ')}`
+
+/** The values of a statement, in the order in which they were put. */
+export const places = (): { readonly values: unknown[]; readonly put: Put } => {
+  const values: unknown[] = []
+  return { values, put: (value) => `$${values.push(value)}` }
+}
