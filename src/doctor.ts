@@ -28,7 +28,6 @@ export interface Patient {
 }
 
 const DEFAULT_STORE = 'sqlite:reprieve.db'
-const NOTHING: Needs = { subscriptions: [] }
 
 /** Looks at every place that an app with this book, transport and store would open; each one once. */
 export const examine = async (patient: Patient): Promise<readonly Examined[]> => {
@@ -38,7 +37,8 @@ export const examine = async (patient: Patient): Promise<readonly Examined[]> =>
   const first = await examineOne('transport', transport, needs, tools)
   const examined: Examined[] = [{ ...first, findings: [...findings, ...first.findings] }]
   for (const [as, url] of storesOf(patient)) {
-    if (url !== transport) examined.push(await examineOne(as, url, NOTHING, tools))
+    const asked = { subscriptions: [], letters: as === 'store' }
+    if (url !== transport) examined.push(await examineOne(as, url, asked, tools))
   }
   return examined
 }
@@ -53,7 +53,7 @@ const storesOf = ({ book, transport, store, board }: Patient): Iterable<readonly
   return all.filter(([, url], index) => all.findIndex(([, other]) => other === url) === index)
 }
 
-const keepsLetters = (url: string): boolean => /^(sqlite|memory):/i.test(url)
+const keepsLetters = (url: string): boolean => /^(sqlite|memory|postgres(ql)?):/i.test(url)
 
 const examineOne = async (as: string, url: string, needs: Needs, tools: Tools): Promise<Examined> => {
   const shown = withoutSecret(url)
@@ -71,7 +71,7 @@ const examineOne = async (as: string, url: string, needs: Needs, tools: Tools): 
       where: 'store',
       what: 'it keeps a ledger and a board, no dead letters',
       why: 'an app refuses to start with it as its own store',
-      fix: 'use sqlite:app.db as the store, and name this one in the rule book: stores: { … }, idempotency: { store: … }',
+      fix: 'use sqlite:app.db or postgres://host/db as the store, and name this one in the rule book: stores: { … }, idempotency: { store: … }',
     })
   }
   if (!doctor) {

@@ -19,6 +19,8 @@ export interface Finding<C extends string = string> {
 export interface Needs {
   /** For a transport: what the services of the book will subscribe to. For a store: nothing. */
   readonly subscriptions: readonly Needed[]
+  /** It is the app's own store, and keeps dead letters and the audit too. */
+  readonly letters?: boolean
 }
 
 export interface Needed {

@@ -6,9 +6,9 @@ import { systemDice } from '../system/dice.ts'
 import { doctor, open } from './index.ts'
 
 const tools = { clock: systemClock, dice: systemDice(), journal: () => {} }
-const examine = (url: string) => doctor.examine(url, { subscriptions: [] }, tools)
-const told = async (url: string) =>
-  (await examine(url))
+const examine = (url: string, letters = false) => doctor.examine(url, { subscriptions: [], letters }, tools)
+const told = async (url: string, letters = false) =>
+  (await examine(url, letters))
     .filter(({ level }) => level !== 'fine')
     .map(({ check, level, where, what }) => `${level} ${check} ${where}: ${what}`)
 
@@ -70,6 +70,44 @@ describeOwn('postgres', 'the doctor of a PostgreSQL server of our own', () => {
     await store.close()
     await ask('CREATE SCHEMA bare', 'GRANT USAGE ON SCHEMA bare TO poor')
     expect((await told(as('poor', '?schema=bare'))).at(-1)).toMatch(/may not create tables in it/)
+  })
+
+  it("of an app's own store tells whether dead letters can be kept there too, and how to mend it", async () => {
+    const schema = 'lettered'
+    const at = (user: string) => as(user, `?schema=${schema}`)
+    const mend = async (user: string) => {
+      const { fix } = (await examine(at(user), true)).find(({ level }) => level === 'wrong')!
+      await ask(...fix!.replace('let its owner say: ', '').replaceAll('<our user>', user).split('; '))
+    }
+    await (await open(`${own.url}?schema=${schema}`, tools)).store.close()
+    expect((await examine(`${own.url}?schema=${schema}`, true)).at(-1)).toMatchObject({
+      level: 'fine',
+      what: 'no dead letters yet; their tables will be made',
+    })
+    await ask(`GRANT USAGE ON SCHEMA ${schema} TO poor, few`, `GRANT SELECT ON ${schema}.meta TO poor, few`)
+    await mend('poor')
+    expect(await told(at('poor'))).toEqual(UNSURE)
+    expect((await told(at('poor'), true)).at(-1)).toMatch(/may not create the tables for dead letters in it$/)
+    const { store } = await open(at('poor'), tools)
+    expect(await store.board.post('a', 1, 1000)).toBe(true) // a ledger alone asks for no more
+    await expect(store.ready!()).rejects.toMatchObject({
+      code: 'unavailable',
+      fix: expect.stringContaining(`GRANT CREATE ON SCHEMA ${schema}`),
+    })
+    await mend('poor')
+    expect(await told(at('poor'), true)).toEqual(UNSURE)
+    expect(await store.letters.count({})).toBe(0)
+    await store.close()
+    expect((await told(at('few'), true)).find((each) => each.includes('lacks'))).toMatch(
+      /lacks SELECT on audit, INSERT on audit, SELECT on audit_head, .*DELETE on letter_tally$/,
+    )
+    await mend('few')
+    expect(await told(at('few'), true)).toEqual(UNSURE)
+    await ask(`UPDATE ${schema}.meta SET value = 99 WHERE name = 'letters'`)
+    expect((await told(at('poor'), true)).at(-1)).toMatch(/its letters are of version 99, .* knows 1$/)
+    const newer = await open(at('poor'), tools)
+    await expect(newer.store.letters.count({})).rejects.toMatchObject({ code: 'topology_differs' })
+    await newer.store.close()
   })
 
   it('tells a schema of another version, an encoding that holds no every id, and transactions that only read', async () => {

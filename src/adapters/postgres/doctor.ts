@@ -1,7 +1,8 @@
 import type { Doctor, Finding } from '../../contracts/doctor.ts'
 import { loadDriver } from './client.ts'
+import { ourTables } from './doctor-tables.ts'
 import { openPool, type Pool } from './pool.ts'
-import { OLDEST, VERSION } from './schema.ts'
+import { OLDEST } from './schema.ts'
 import { readUrl, type Settings } from './settings.ts'
 
 const CHECKS = [
@@ -17,7 +18,7 @@ type Found = Finding<(typeof CHECKS)[number]>
 
 export const doctor: Doctor = {
   checks: CHECKS,
-  examine: async (url, _needs, tools) => {
+  examine: async (url, { letters = false }, tools) => {
     const settings = readUrl(url)
     const pool = openPool(await loadDriver(), settings, tools)
     try {
@@ -26,7 +27,7 @@ export const doctor: Doctor = {
         ...aboutServer(server),
         ...durability(server),
         ...connections(server, settings),
-        ...(await ourTables(pool, settings)),
+        ...(await ourTables(pool, settings.schema, letters)),
       ]
     } finally {
       await pool.close()
@@ -123,98 +124,4 @@ function* connections({ most, used }: Row, { pool }: Settings): Generator<Found>
       fix: 'raise max_connections, lower ?pool= in the URL, or put a pooler between',
     }),
   }
-}
-
-const RIGHTS = `
-SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_class AS c WHERE c.relnamespace = n.oid AND c.relname = 'meta') AS made,
-  n.oid IS NOT NULL AS there,
-  has_database_privilege(current_database(), 'CREATE') AS may_create,
-  n.oid IS NOT NULL AND has_schema_privilege(n.oid, 'USAGE') AS may_use,
-  n.oid IS NOT NULL AND has_schema_privilege(n.oid, 'CREATE') AS may_fill
-FROM (SELECT 1) AS one LEFT JOIN pg_catalog.pg_namespace AS n ON n.nspname = $1`
-
-const ourTables = async (pool: Pool, { schema }: Settings): Promise<readonly Found[]> => {
-  const row = (await pool.ask({ text: RIGHTS, values: [schema] })).rows[0]!
-  const where = `schema ${schema}`
-  const refused = (what: string, fix: string): Found => ({
-    check: 'postgres-permissions',
-    level: 'wrong',
-    where,
-    what,
-    why: 'the ledger and the board are tables there',
-    fix,
-  })
-  const may: Found = {
-    check: 'postgres-permissions',
-    level: 'fine',
-    where,
-    what: 'the user may do what is needed',
-  }
-  if (!row.there) {
-    const missing: Found = {
-      check: 'postgres-schema',
-      level: 'fine',
-      where,
-      what: 'not there yet; it will be made',
-    }
-    const fix = `let its owner say: CREATE SCHEMA ${schema} AUTHORIZATION <our user>`
-    return [missing, row.may_create ? may : refused('the user may not create it', fix)]
-  }
-  if (!row.may_use) {
-    const fix = `let its owner say: GRANT USAGE ON SCHEMA ${schema} TO <our user>, and the same for its tables`
-    return [refused('the user may not use it', fix)]
-  }
-  if (!row.made) {
-    const empty: Found = {
-      check: 'postgres-schema',
-      level: 'fine',
-      where,
-      what: 'empty; its tables will be made',
-    }
-    const fix = `let its owner say: GRANT CREATE ON SCHEMA ${schema} TO <our user>`
-    return [empty, row.may_fill ? may : refused('the user may not create tables in it', fix)]
-  }
-  return inTables(pool, schema, where, refused, may)
-}
-
-/** Of tables and sequences of ours that are there; of the one with the version it is enough to read it. */
-const LACKS = `
-SELECT c.relname AS name, p.name AS right
-FROM pg_catalog.pg_namespace AS n JOIN pg_catalog.pg_class AS c ON c.relnamespace = n.oid
-JOIN (VALUES (1, 'r', 'SELECT'), (2, 'r', 'INSERT'), (3, 'r', 'UPDATE'), (4, 'r', 'DELETE'), (5, 'S', 'USAGE'))
-  AS p (place, kind, name) ON p.kind = c.relkind::text
-WHERE n.nspname = $1 AND c.relname IN ('meta', 'ledger', 'board', 'inbox', 'outbox', 'board_version')
-  AND (c.relname <> 'meta' OR p.name = 'SELECT')
-  AND NOT CASE c.relkind WHEN 'S' THEN has_sequence_privilege(c.oid, p.name) ELSE has_table_privilege(c.oid, p.name) END
-ORDER BY c.relname = 'meta' DESC, c.relname, p.place`
-
-const inTables = async (
-  pool: Pool,
-  schema: string,
-  where: string,
-  refused: (what: string, fix: string) => Found,
-  may: Found,
-): Promise<readonly Found[]> => {
-  const { rows: lacks } = await pool.ask({ text: LACKS, values: [schema] })
-  const missing = lacks.map(({ right, name }) => `${right} on ${name}`)
-  const meta = !missing.includes('SELECT on meta')
-  const grant = `let its owner say: GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO <our user>; GRANT USAGE ON ALL SEQUENCES IN SCHEMA ${schema} TO <our user>`
-  const permission = missing.length === 0 ? may : refused(`the user lacks ${missing.join(', ')}`, grant)
-  if (!meta) return [permission]
-  const { rows } = await pool.ask({ text: `SELECT value FROM ${schema}.meta WHERE name = 'schema'` })
-  const there = Number(rows[0]?.value)
-  const same = there === VERSION
-  return [
-    permission,
-    {
-      check: 'postgres-schema',
-      level: same ? 'fine' : 'wrong',
-      where,
-      what: same ? `version ${there}` : `it is of version ${there}, and this program knows ${VERSION}`,
-      ...(!same && {
-        why: 'this program refuses to use it',
-        fix: 'run the same version of reprieve everywhere, or choose another schema by ?schema=',
-      }),
-    },
-  ]
 }

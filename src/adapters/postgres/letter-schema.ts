@@ -2,7 +2,7 @@ import type { Pool } from './pool.ts'
 import { LOCK } from './schema.ts'
 import { differs, stateOf, unavailable } from './trouble.ts'
 
-const VERSION = 1
+export const LETTERS_VERSION = 1
 
 /**
  * Dead letters and the audit, made when they are first used: who keeps only a ledger here has no tables for them, and
@@ -104,7 +104,7 @@ CREATE TRIGGER audit_unchanged BEFORE UPDATE OR DELETE ON ${schema}.audit
 CREATE TRIGGER audit_whole BEFORE TRUNCATE ON ${schema}.audit
   FOR EACH STATEMENT EXECUTE FUNCTION ${schema}.audit_refuses();
 
-INSERT INTO ${schema}.meta VALUES ('letters', ${VERSION});`
+INSERT INTO ${schema}.meta VALUES ('letters', ${LETTERS_VERSION});`
 
 /** Any number of processes may do so at once. */
 export const makeLetterTables = async (pool: Pool, schema: string): Promise<void> => {
@@ -124,10 +124,10 @@ export const makeLetterTables = async (pool: Pool, schema: string): Promise<void
       throw unavailable(pool.place, what, error, fix)
     }
   }
-  if (Number(version) === VERSION) return
+  if (Number(version) === LETTERS_VERSION) return
   throw differs(
     pool.place,
-    `the dead letters in the schema '${schema}' are of version ${version}, and this program knows ${VERSION}`,
+    `the dead letters in the schema '${schema}' are of version ${version}, and this program knows ${LETTERS_VERSION}`,
     'run the same version of reprieve everywhere, or choose another schema by ?schema=',
   )
 }
