@@ -94,27 +94,54 @@ async function boot(
   started: (pid: number) => void,
 ): Promise<string> {
   const [port, controller] = (await freePorts(2)) as [number, number]
-  const settings = writeFiles(dir, port, controller)
-  const classPath = jars(program.home)
-    .map((name) => join(program.home, name))
-    .join(':')
-  const common = [
-    '-XX:+UseSerialGC',
-    `-Dlog4j2.configurationFile=${join(dir, 'log4j2.properties')}`,
-    '-cp',
-    classPath,
-  ]
-
-  const clusterId = randomBytes(16).toString('base64url')
-  const format = ['kafka.tools.StorageTool', 'format', '-t', clusterId, '-c', settings]
-  const shared = flags.filter((flag) => flag.includes('SharedArchiveFile'))
-  await run(java.path, ['-Xmx128m', '-XX:TieredStopAtLevel=1', ...shared, ...common, ...format])
-
-  const pid = launch(dir, java.path, ['-Xmx256m', ...flags, ...common, 'kafka.Kafka', settings], process.env)
-  started(pid)
+  const jvm = { program, java, dir, flags }
+  await formatKafka(jvm, oneNode(port, controller))
   const url = `127.0.0.1:${port}`
-  await untilAnswer(() => kafka.ping(url), pid)
+  await launchKafka(jvm, url, started)
   return url
+}
+
+/** What it takes to run Kafka's programs in a folder. */
+export interface Jvm {
+  readonly program: Program
+  readonly java: Java
+  readonly dir: string
+  readonly flags: readonly string[]
+}
+
+/** A program and a class archive, where both are there. */
+export async function kafkaJvm(program: Program, dir: string): Promise<Jvm> {
+  const java = await getJava()
+  const archive = await classArchive(program, java, join(dir, 'training'), () => {})
+  return { program, java, dir, flags: archive ? [`-XX:SharedArchiveFile=${archive}`] : [] }
+}
+
+const common = ({ program, dir }: Jvm): string[] => {
+  const classPath = jars(program.home).map((name) => join(program.home, name))
+  const logging = `-Dlog4j2.configurationFile=${join(dir, 'log4j2.properties')}`
+  return ['-XX:+UseSerialGC', logging, '-cp', classPath.join(':')]
+}
+
+/** Writes its settings and makes its folder of data; `scram`: users it knows from the start. */
+export async function formatKafka(
+  jvm: Jvm,
+  settings: Readonly<Record<string, string | number>>,
+  { clusterId = randomBytes(16).toString('base64url'), scram = [] as readonly string[] } = {},
+): Promise<void> {
+  const file = writeFiles(jvm.dir, settings)
+  const users = scram.flatMap((user) => ['--add-scram', user])
+  const format = ['kafka.tools.StorageTool', 'format', '-t', clusterId, '-c', file, ...users]
+  const shared = jvm.flags.filter((flag) => flag.includes('SharedArchiveFile'))
+  await run(jvm.java.path, ['-Xmx128m', '-XX:TieredStopAtLevel=1', ...shared, ...common(jvm), ...format])
+}
+
+/** Resolves when it answers at `url`. */
+export async function launchKafka(jvm: Jvm, url: string, started: (pid: number) => void): Promise<void> {
+  const settings = join(jvm.dir, 'server.properties')
+  const args = ['-Xmx256m', ...jvm.flags, ...common(jvm), 'kafka.Kafka', settings]
+  const pid = launch(jvm.dir, jvm.java.path, args, process.env)
+  started(pid)
+  await untilAnswer(() => kafka.ping(url), pid)
 }
 
 /**
@@ -150,30 +177,32 @@ async function classArchive(program: Program, java: Java, dir: string, started: 
   })
 }
 
-function writeFiles(dir: string, port: number, controller: number): string {
-  const settings = join(dir, 'server.properties')
-  writeFileSync(
-    settings,
-    `process.roles=broker,controller
-node.id=1
-controller.quorum.voters=1@127.0.0.1:${controller}
-listeners=PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controller}
-advertised.listeners=PLAINTEXT://127.0.0.1:${port}
-controller.listener.names=CONTROLLER
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
-log.dirs=${join(dir, 'data')}
-num.partitions=3
-auto.create.topics.enable=false
-group.initial.rebalance.delay.ms=0
-offsets.topic.replication.factor=1
-offsets.topic.num.partitions=3
-transaction.state.log.replication.factor=1
-transaction.state.log.min.isr=1
-transaction.state.log.num.partitions=3
-# without this a small heap dies
-log.cleaner.dedupe.buffer.size=2097152
-`,
-  )
+/** One broker that is its own controller. */
+export const oneNode = (port: number, controller: number): Record<string, string | number> => ({
+  'process.roles': 'broker,controller',
+  'node.id': 1,
+  'controller.quorum.voters': `1@127.0.0.1:${controller}`,
+  listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controller}`,
+  'advertised.listeners': `PLAINTEXT://127.0.0.1:${port}`,
+  'controller.listener.names': 'CONTROLLER',
+  'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT',
+  'num.partitions': 3,
+  'auto.create.topics.enable': 'false',
+  'group.initial.rebalance.delay.ms': 0,
+  'offsets.topic.replication.factor': 1,
+  'offsets.topic.num.partitions': 3,
+  'transaction.state.log.replication.factor': 1,
+  'transaction.state.log.min.isr': 1,
+  'transaction.state.log.num.partitions': 3,
+  // without this a small heap dies
+  'log.cleaner.dedupe.buffer.size': 2_097_152,
+})
+
+function writeFiles(dir: string, settings: Readonly<Record<string, string | number>>): string {
+  const file = join(dir, 'server.properties')
+  const all = { ...settings, 'log.dirs': join(dir, 'data') }
+  const lines = Object.entries(all).map(([name, value]) => `${name}=${value}\n`)
+  writeFileSync(file, lines.join(''))
   writeFileSync(
     join(dir, 'log4j2.properties'),
     `status=error
@@ -186,5 +215,5 @@ rootLogger.level=warn
 rootLogger.appenderRef.file.ref=file
 `,
   )
-  return settings
+  return file
 }
