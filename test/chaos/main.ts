@@ -1,11 +1,13 @@
 import { parseArgs } from 'node:util'
 import { kafkaUrl, serviceUrl } from '../services/urls.ts'
 import { crashTest } from './crash.ts'
+import { isStorm, STORMS } from './kafka/main.ts'
 import { PATTERNS } from './patterns/effects.ts'
 import { killOne, patternRun } from './patterns/run.ts'
 
 /**
  * `npm run chaos -- sqlite|rabbitmq|kafka [--events N] [--kills N] [--minutes N]`: the crash test, as long as you like.
+ * `npm run chaos -- kafka broker|workers|churn|leader|calm …`: faults on Kafka brokers of its own.
  * `npm run chaos -- patterns …`: what each idempotency pattern promises, with three workers on SQLite.
  */
 const { positionals, values } = parseArgs({
@@ -41,6 +43,28 @@ const runPatterns = async (): Promise<void> => {
     console.log(`${pattern}: ${JSON.stringify(result)}`)
     lost += result.missing + result.wrong.length
   }
+}
+
+const runStorms = async (storms: readonly string[]): Promise<void> => {
+  for (const name of storms) {
+    if (!isStorm(name)) {
+      console.error(`no storm '${name}': use ${Object.keys(STORMS).join(', ')}`)
+      process.exit(2)
+    }
+    const result = await STORMS[name]({
+      events: Number(values.events),
+      patience: Number(values.minutes) * 60_000,
+      say: (line) => process.stdout.isTTY && process.stdout.write(`\r${line}   `),
+    })
+    console.log(`kafka ${name}: ${JSON.stringify({ ...result, missing: result.missing.length })}`)
+    lost += result.missing.length
+  }
+}
+
+const storms = names[0] === 'kafka' ? names.splice(1) : []
+if (storms.length > 0) {
+  await runStorms(storms)
+  process.exit(lost === 0 ? 0 : 1)
 }
 
 for (const name of names) {

@@ -1,0 +1,67 @@
+import { Admin } from '@platformatic/kafka'
+import { systemClock } from '../../../src/adapters/system/clock.ts'
+import type { OwnKafka } from '../../kafka/own-kafka.ts'
+import type { StormOptions } from './storm.ts'
+
+type Fault = StormOptions['fault']
+
+/** Nothing goes wrong: what the others are measured against. */
+export const calm: Fault = async () => {}
+
+/** The broker is killed in mid-flow, comes back after a while, and is killed again. */
+export const brokerKilled =
+  (kafka: OwnKafka, times = 2): Fault =>
+  async (stage, over) => {
+    for (let n = 1; n <= times && !over.aborted; n++) {
+      await stage.reached(n / (times + 1), over)
+      await kafka.kill()
+      await systemClock.sleep(1_500)
+      await kafka.start()
+    }
+  }
+
+/** Whoever leads the first partition of the source is killed, and comes back when another leads. */
+export const leaderLost =
+  (kafka: OwnKafka, times = 1): Fault =>
+  async (stage, over) => {
+    for (let n = 1; n <= times && !over.aborted; n++) {
+      await stage.reached(n / (times + 1), over)
+      const leader = await leaderOf(kafka, stage.topic)
+      await kafka.kill(leader)
+      await systemClock.sleep(5_000)
+      await kafka.start(leader)
+    }
+  }
+
+export const workersKilled =
+  (times: number): Fault =>
+  async (stage, over) => {
+    for (let n = 1; n <= times && !over.aborted; n++) {
+      await stage.reached((n - 0.5) / times, over)
+      if (over.aborted) return
+      await stage.killOne()
+      await stage.join()
+    }
+  }
+
+/** One more worker joins and leaves in good order, again and again. */
+export const comeAndGo =
+  (every = 2_000): Fault =>
+  async (stage, over) => {
+    while (!over.aborted) {
+      const guest = await stage.join()
+      await systemClock.sleep(every, over)
+      await stage.leave(guest)
+      await systemClock.sleep(every, over)
+    }
+  }
+
+const leaderOf = async (kafka: OwnKafka, topic: string): Promise<number> => {
+  const admin = new Admin({ clientId: 'chaos', bootstrapBrokers: [...kafka.brokers], retries: 5 })
+  try {
+    const { topics } = await admin.metadata({ topics: [topic] })
+    return topics.get(topic)!.partitions[0]!.leader - 1
+  } finally {
+    await admin.close()
+  }
+}
