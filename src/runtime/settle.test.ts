@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Finish, Ledger } from '../contracts/ledger.ts'
 import type { Delivery, Inlet, Settled, Settlement, Transport } from '../contracts/transport.ts'
+import { ReprieveError } from '../core/error.ts'
 import type { Held } from '../core/ledger.ts'
 import { freshParcel } from '../core/parcel.ts'
 import { testTools } from '../testing/tools.ts'
@@ -35,9 +36,10 @@ const bench = (answer: (settlement: Settlement) => Settled = () => 'done') => {
     forward: async (_: unknown, parcels: readonly unknown[]) => void log.push(`forward ${parcels.length}`),
   } as unknown as Transport
   const address = { service: 's', topic: 't', consumerGroup: 'g' }
-  const { settle, idle } = createSettler({ address, inlet, ledger, companion, tools })
+  const stop = new AbortController()
+  const { settle, idle } = createSettler({ address, inlet, ledger, companion, tools, stop: stop.signal })
   const settler = { settle: (step: Step) => new Promise<Settled>((answer) => settle(step, answer)), idle }
-  return { log, settler, ...tools }
+  return { log, settler, stop, ...tools }
 }
 
 const later = (id: string): Step => {
@@ -99,5 +101,17 @@ describe('the settler', () => {
     )
     expect(log.at(-1)).toBe('settle give back a')
     await settler.idle()
+  })
+
+  it('waits for a broker that is down, and hands back only when the service stops', async () => {
+    const down = new ReprieveError('unavailable', 'nobody answers')
+    const { settler, log, clock, stop } = bench(({ do: what }) => (what === 'later' ? down : 'done'))
+    const answer = settler.settle(later('a'))
+    await clock.advance(60_000)
+    expect(log.length).toBeGreaterThan(10)
+    expect(log.every((line) => line === 'settle later a')).toBe(true)
+    stop.abort()
+    expect(await clock.runUntil(answer)).toBe(down)
+    expect(log.slice(-2)).toEqual(['settle give back a', 'finish a free'])
   })
 })

@@ -1,6 +1,7 @@
 import type { Finish, Ledger } from '../contracts/ledger.ts'
 import type { Tools } from '../contracts/tools.ts'
 import type { Address, Delivery, Inlet, Settled, Settlement, Transport } from '../contracts/transport.ts'
+import { ReprieveError } from '../core/error.ts'
 import { type Ending, endingOf, type Held } from '../core/ledger.ts'
 import type { Parcel } from '../core/parcel.ts'
 import { about } from './about.ts'
@@ -72,14 +73,19 @@ export const createSettler = ({
     working = false
   }
 
-  /** What would not go is tried again while others pass; in the end it is handed back, so that it has a home. */
+  /**
+   * What would not go is tried again while others pass; in the end it is handed back, so that it has a home. Not
+   * while the broker is down: what was decided would only run again, maybe beside a copy that did arrive.
+   */
   const conclude = (entry: Entry, settled: Settled): void => {
     if (!(settled instanceof Error) || entry.tries >= TRIES) {
       entry.answer(entry.gaveUp && settled === 'done' ? entry.gaveUp : settled)
       if (--unsettled === 0) for (const wake of waiters.splice(0)) wake()
       return
     }
-    const retryIn = PAUSE * 2 ** entry.tries++
+    const waits = isDown(settled) && stop && !stop.aborted && !entry.gaveUp
+    const retryIn = Math.min(PAUSE * 2 ** entry.tries, LONGEST_PAUSE)
+    if (!waits || entry.tries < TRIES - 1) entry.tries++
     const { delivery, held } = entry.step
     journal({
       at: clock.now(),
@@ -93,7 +99,7 @@ export const createSettler = ({
       entry.tries < TRIES
         ? entry
         : { ...entry, step: { do: 'give back', delivery, ...(held && { held }) }, gaveUp: settled }
-    void clock.sleep(retryIn).then(() => gather(next))
+    void clock.sleep(retryIn, waits ? stop : undefined).then(() => gather(next))
   }
 
   const settleGroup = async (steps: readonly Step[]): Promise<readonly Settled[]> => {
@@ -163,5 +169,7 @@ const endOf = (step: Step) =>
   step.do === 'companion'
     ? endingOf({ do: 'later', parcel: step.parcel }, step.delivery.parcel.trail)
     : endingOf(step, step.delivery.parcel.trail)
+
+const isDown = (error: Error): boolean => error instanceof ReprieveError && error.code === 'unavailable'
 
 const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)))
