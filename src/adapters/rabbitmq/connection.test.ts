@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { type FaultProxy, openProxy } from '../../../test/faults/proxy.ts'
 import {
   deskAt,
   hasty,
@@ -9,17 +10,16 @@ import {
   takeOne,
   uniqueName,
 } from '../../../test/rabbitmq/desk.ts'
-import { openWire, type Wire } from '../../../test/rabbitmq/wire.ts'
 import { describeWith } from '../../../test/services/urls.ts'
 
 const PASSWORD = 'guest-and-nobody-else'
 
 describeWith('amqp', 'the connection to RabbitMQ', (url) => {
   const desk = deskAt(url)
-  let wire: Wire
+  let wire: FaultProxy
 
   beforeAll(async () => {
-    wire = await openWire(url)
+    wire = await openProxy(url)
   })
   afterEach(() => wire.admit())
   afterAll(() => wire.close())

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { openWire } from '../../../test/rabbitmq/wire.ts'
+import { openProxy } from '../../../test/faults/proxy.ts'
 import { describeOwn, type OwnServer, ownRedis } from '../../../test/stores/own-server.ts'
 import { type Desk, deskAt } from '../../../test/stores/redis.ts'
 import type { Claim, Held, LedgerKey } from '../../core/ledger.ts'
@@ -85,7 +85,7 @@ describeOwn('redis', 'Redis killed and started again', () => {
   })
 
   it('that answers no more is waited for no longer than the timeout, and found again when it does', async () => {
-    const wire = await openWire(server.url)
+    const wire = await openProxy(server.url)
     const { ledger } = await desk.open({ timeout: '300' }, wire.url)
     const [claim] = await ledger.claim([keyOf('still')], later())
     wire.freeze()
@@ -98,7 +98,7 @@ describeOwn('redis', 'Redis killed and started again', () => {
   })
 
   it('that answers too late has made the claim for whoever asked, and for nobody else', async () => {
-    const wire = await openWire(server.url)
+    const wire = await openProxy(server.url)
     const { ledger } = await desk.open({ timeout: '300' }, wire.url)
     const other = await desk.open()
     const [held] = await ledger.claim([keyOf('known')], later())
