@@ -28,6 +28,8 @@ export interface Tenure {
   readonly suspects: number
   /** How many unfinished records there are up to the last one that was ever handed over. */
   reach(): number
+  /** Those of the oldest so many that are out. */
+  stragglers(among: number): readonly Slot[]
   accept(batches: readonly RawBatch[], aborted: readonly Aborted[]): void
   take(target: string, now: Instant): Slot | undefined
   giveBack(slot: Slot): void

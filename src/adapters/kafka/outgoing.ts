@@ -74,7 +74,13 @@ const namesAlike = (headers: Event['headers']) => {
 }
 
 /** A parcel on its way to one subscription. `key`: of the record it came from. */
-export const parcelRecord = (topic: string, target: string, parcel: Parcel, key?: Buffer | null): Outgoing =>
+export const parcelRecord = (
+  topic: string,
+  target: string,
+  parcel: Parcel,
+  key?: Buffer | null,
+  extra?: Readonly<Record<string, string>>,
+): Outgoing =>
   eventRecord(
     topic,
     parcel.event,
@@ -83,6 +89,7 @@ export const parcelRecord = (topic: string, target: string, parcel: Parcel, key?
       [DUE]: String(parcel.due),
       [TARGET]: target,
       [COPY]: copyId(parcel),
+      ...extra,
     },
     key,
   )

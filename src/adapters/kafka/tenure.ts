@@ -16,6 +16,8 @@ export interface Start {
 
 /** A stuck record holds up the commit, not the rest; but no more than so many pass it by. */
 export const MOST_SPAN = 10_000
+/** When so many have passed it, a stuck one moves elsewhere. */
+export const ENOUGH_SPAN = 5_000
 /** A partition is fetched while less than this waits. */
 const ENOUGH_BYTES = 512 * 1024
 
@@ -144,6 +146,7 @@ export const tenure = ({ topic, partition, parcels, offset: start, mark }: Start
       if (slot.offset > top) top = slot.offset
       if (slots[head] === slot) advance()
     },
+    stragglers: (among) => slots.slice(head, head + Math.ceil(among)).filter(({ state }) => state === 'out'),
     reach: () => {
       let last = slots.length - 1
       while (last >= head && !(slots[last]!.redelivered || OUT[slots[last]!.state])) last--

@@ -4,6 +4,7 @@ import { checkEvent } from '../../core/event.ts'
 import { consumerGroup, type Group } from './group.ts'
 import { openInlet } from './inlet.ts'
 import { eventRecord, parcelRecord } from './outgoing.ts'
+import { parking } from './parking.ts'
 import { passing } from './passing.ts'
 import { postOffice } from './post.ts'
 import { tidying } from './tidying.ts'
@@ -52,6 +53,7 @@ export const kafkaTransport = (wire: Wire): Transport & { readonly counts: Count
         ensure: (names, anew) => topics.ensure([...names.map(source), ...retries(name)], anew),
         onBegin: (group) => {
           void passing(wire, group, post, topics)
+          void parking(wire, group, post)
           void tidying(wire, group)
         },
         onEmpty: () => groups.delete(name),

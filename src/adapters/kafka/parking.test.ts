@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest'
+import { kafkaBench } from '../../../test/kafka/bench.ts'
+import { describeWith } from '../../../test/services/urls.ts'
+import { ackAll, makeEvents, makeSubscription, take, takeNone, takeOne } from '../../testing/trials/kit.ts'
+
+describeWith('kafka', 'a stuck record on kafka', (brokers) => {
+  const { world, openOne, committed, facts } = kafkaBench(brokers)
+
+  it('moves to a retry topic when thousands have passed it, so that commits go on', async () => {
+    const transport = await openOne()
+    const to = makeSubscription(world, { window: 500 })
+    const inlet = await transport.subscribe(to)
+    const events = makeEvents(world, 5_300, { extensions: { orderkey: 'k' } })
+    await transport.publish(to.topic, events)
+    const stuck = await takeOne(world, inlet)
+    for (let seen = 1; seen < events.length; ) {
+      const got = await take(world, inlet, Math.min(400, events.length - seen))
+      await ackAll(inlet, got)
+      seen += got.length
+    }
+    const offset = async () =>
+      Math.max(...(await committed(to.consumerGroup, to.topic)).map((each) => each.offset))
+    for (let n = 0; n < 100 && (await offset()) < events.length; n++) await world.wait(100)
+    expect(await offset()).toBe(events.length)
+    expect(await inlet.settle([{ do: 'ack', delivery: stuck }])).toEqual(['lost'])
+    const copy = await takeOne(world, inlet)
+    expect(copy.parcel.event.id).toBe(stuck.parcel.event.id)
+    expect(copy.parcel.trail).toEqual(stuck.parcel.trail)
+    expect(copy.redelivered).toBe(true)
+    await ackAll(inlet, [copy])
+    await takeNone(world, inlet)
+    expect(facts.some((fact) => fact.is === 'notice' && /is stuck/.test(fact.text))).toBe(true)
+  })
+})

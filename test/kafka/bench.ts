@@ -1,0 +1,55 @@
+import { Admin } from '@platformatic/kafka'
+import { afterAll } from 'vitest'
+import { loadClient } from '../../src/adapters/kafka/client.ts'
+import { open } from '../../src/adapters/kafka/index.ts'
+import { decodeMark } from '../../src/adapters/kafka/marks.ts'
+import { readUrl } from '../../src/adapters/kafka/settings.ts'
+import { kafkaTransport } from '../../src/adapters/kafka/transport.ts'
+import { openWire } from '../../src/adapters/kafka/wire.ts'
+import { systemClock } from '../../src/adapters/system/clock.ts'
+import { systemDice } from '../../src/adapters/system/dice.ts'
+import type { Fact } from '../../src/contracts/journal.ts'
+import type { Transport } from '../../src/contracts/transport.ts'
+import { realWorld } from '../../src/testing/trials/index.ts'
+
+/** Transports on real brokers, closed and cleaned up after at the end of the tests; and what the brokers say. */
+export const kafkaBench = (brokers: string, query = '') => {
+  const url = `kafka://${brokers}${query}`
+  const facts: Fact[] = []
+  const tools = { clock: systemClock, dice: systemDice(), journal: (fact: Fact) => void facts.push(fact) }
+  const world = realWorld(open, url, tools)
+  const run = world.name('x').split('-').at(-2)!
+  const admin = new Admin({ clientId: 'test', bootstrapBrokers: brokers.split(','), timeout: 30_000 })
+  const opened: Transport[] = []
+  afterAll(async () => {
+    await Promise.all(opened.map((transport) => transport.close()))
+    const ours = (await admin.listTopics()).filter((name) => name.includes(run))
+    if (ours.length > 0) await admin.deleteTopics({ topics: ours })
+    await admin.close()
+  }, 60_000)
+
+  /** With a look at what goes over the wire. */
+  const openSeen = async (more = '') => {
+    const wire = await openWire(await loadClient(), readUrl(url + more), tools)
+    const transport = kafkaTransport(wire)
+    opened.push(transport)
+    return { transport, wire }
+  }
+  return {
+    world,
+    admin,
+    tools,
+    facts,
+    url,
+    openSeen,
+    openOne: async (more = '') => (await openSeen(more)).transport,
+    committed: async (group: string, topic: string) => {
+      const [answer] = await admin.listConsumerGroupOffsets({ groups: [group] })
+      const partitions = answer?.topics.find(({ name }) => name === topic)?.partitions ?? []
+      return partitions.map(({ partitionIndex, committedOffset, metadata }) => {
+        const offset = Number(committedOffset)
+        return { partition: partitionIndex, offset, mark: decodeMark(metadata ?? '', offset) }
+      })
+    },
+  }
+}
