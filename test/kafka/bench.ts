@@ -1,4 +1,4 @@
-import { Admin } from '@platformatic/kafka'
+import { Admin, Producer } from '@platformatic/kafka'
 import { afterAll } from 'vitest'
 import { loadClient } from '../../src/adapters/kafka/client.ts'
 import { open } from '../../src/adapters/kafka/index.ts'
@@ -9,8 +9,15 @@ import { openWire } from '../../src/adapters/kafka/wire.ts'
 import { systemClock } from '../../src/adapters/system/clock.ts'
 import { systemDice } from '../../src/adapters/system/dice.ts'
 import type { Fact } from '../../src/contracts/journal.ts'
+import type { Clock } from '../../src/contracts/tools.ts'
 import type { Transport } from '../../src/contracts/transport.ts'
 import { realWorld } from '../../src/testing/trials/index.ts'
+
+/** Its waits are a twentieth as long: for what is done every half minute. */
+export const hastyClock: Clock = {
+  ...systemClock,
+  sleep: (ms, signal) => systemClock.sleep(ms / 20, signal),
+}
 
 /** Transports on real brokers, closed and cleaned up after at the end of the tests; and what the brokers say. */
 export const kafkaBench = (brokers: string, query = '') => {
@@ -20,8 +27,11 @@ export const kafkaBench = (brokers: string, query = '') => {
   const world = realWorld(open, url, tools)
   const run = world.name('x').split('-').at(-2)!
   const admin = new Admin({ clientId: 'test', bootstrapBrokers: brokers.split(','), timeout: 30_000 })
+  /** As a producer that knows nothing of us could. */
+  const raw = new Producer({ clientId: 'test', bootstrapBrokers: brokers.split(','), retries: 3 })
   const opened: Transport[] = []
   afterAll(async () => {
+    await raw.close()
     await Promise.all(opened.map((transport) => transport.close()))
     const ours = (await admin.listTopics()).filter((name) => name.includes(run))
     if (ours.length > 0) await admin.deleteTopics({ topics: ours })
@@ -29,14 +39,15 @@ export const kafkaBench = (brokers: string, query = '') => {
   }, 60_000)
 
   /** With a look at what goes over the wire. */
-  const openSeen = async (more = '') => {
-    const wire = await openWire(await loadClient(), readUrl(url + more), tools)
+  const openSeen = async (more = '', clock: Clock = systemClock) => {
+    const wire = await openWire(await loadClient(), readUrl(url + more), { ...tools, clock })
     const transport = kafkaTransport(wire)
     opened.push(transport)
     return { transport, wire }
   }
   return {
     world,
+    raw,
     admin,
     tools,
     facts,

@@ -115,6 +115,8 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
       if (consumer.memberId === null) for (const each of [...tenures.values()]) end(each)
       else await finish(GRACE)
     }
+    // topics may have more partitions than when they were last looked at
+    consumer.clearMetadata()
     enter('moving')
   }
 

@@ -119,12 +119,16 @@ const send = async ({ topics, post, destination, wire }: Desk, records: readonly
   return post.send(records)
 }
 
-const homeOf = ({ group, door, wire }: Desk, { slot, settlement }: Entry): Outgoing | undefined => {
+const homeOf = ({ group, door, wire, topics }: Desk, { slot, settlement }: Entry): Outgoing | undefined => {
   switch (settlement.do) {
     case 'later': {
       const { parcel } = settlement
       const topic = group.later(parcel.due - wire.tools.clock.now())
-      return parcelRecord(topic, door.topic, parcel, slot.record && keyOf(slot.record))
+      const key = slot.record && keyOf(slot.record)
+      const record = parcelRecord(topic, door.topic, parcel, key)
+      // whoever wrote it may deal out keys in another way than we do: a key keeps its partition
+      if (key && slot.tenure.partition < topics.partitions(topic)) record.partition = slot.tenure.partition
+      return record
     }
     case 'bury':
       return eventRecord(settlement.to, letterEvent(settlement.letter))

@@ -14,6 +14,8 @@ export interface Topics {
   /** Creates what is missing and waits until every partition has a leader. */
   ensure(wanted: readonly WantedTopic[], anew?: boolean): Promise<void>
   exist(names: readonly string[]): Promise<boolean>
+  /** Gives them more partitions where they have fewer; says so where that is not allowed. */
+  widen(names: readonly string[], partitions: number): Promise<void>
   /** How many partitions it has; it must have been ensured. */
   partitions(name: string): number
   forget(name: string): void
@@ -108,6 +110,20 @@ export const topicsOf = ({ admin, settings, tools }: Wire): Topics => {
         if (isUnknown(error)) return false
         throw unavailable(settings.brokers, 'asking for topics', error)
       }
+    },
+    widen: async (names, partitions) => {
+      const narrow = names.filter((name) => (known.get(name)?.partitions ?? partitions) < partitions)
+      if (narrow.length === 0) return
+      try {
+        await admin.createPartitions({
+          topics: narrow.map((name) => ({ name, count: partitions })),
+        })
+      } catch (error) {
+        const text = `kafka: ${narrow.join(', ')} could not be given ${partitions} partitions: ${reasonOf(error)}`
+        tools.journal({ is: 'notice', at: tools.clock.now(), text })
+      }
+      // whatever came of it: someone else may have been first
+      await untilLed(names)
     },
     partitions: (name) => known.get(name)?.partitions ?? 1,
     forget: (name) => void known.delete(name),

@@ -10,6 +10,7 @@ import { postOffice } from './post.ts'
 import { tidying } from './tidying.ts'
 import { LONGEST, late, retryTopic, retryTopics } from './tiers.ts'
 import { topicsOf, type WantedTopic } from './topics.ts'
+import { watching } from './watching.ts'
 import type { Counts, Wire } from './wire.ts'
 
 /** Retries left by a service that is gone: long enough for anyone to bring it back. */
@@ -34,8 +35,22 @@ export const kafkaTransport = (wire: Wire): Transport & { readonly counts: Count
     partitions: 1,
     keep: expiries.get(name) ?? Number.POSITIVE_INFINITY,
   })
-  const retries = (group: string): readonly WantedTopic[] =>
-    retryTopics(group).map((name) => ({ name, partitions: settings.partitions, keep: KEEP_RETRIES }))
+  /** As many partitions as the widest source, so that a key has the same one everywhere. */
+  const ensureAll = async (
+    group: string,
+    sources: readonly string[],
+    others: readonly WantedTopic[],
+    anew = false,
+  ) => {
+    await topics.ensure([...sources.map(source), ...others], anew)
+    const partitions = Math.max(...sources.map(topics.partitions))
+    const waits = retryTopics(group)
+    await topics.ensure(
+      waits.map((name) => ({ name, partitions, keep: KEEP_RETRIES })),
+      anew,
+    )
+    await topics.widen(waits, partitions)
+  }
 
   const groupOf = (name: string, make: () => Group): Group => {
     const known = groups.get(name)
@@ -50,11 +65,12 @@ export const kafkaTransport = (wire: Wire): Transport & { readonly counts: Count
         name,
         parcelTopics: retryTopics(name),
         later: (wait) => retryTopic(name, wait),
-        ensure: (names, anew) => topics.ensure([...names.map(source), ...retries(name)], anew),
+        ensure: (names, anew) => ensureAll(name, names, [], anew),
         onBegin: (group) => {
           void passing(wire, group, post, topics)
           void parking(wire, group, post)
           void tidying(wire, group)
+          void watching(wire, group, topics)
         },
         onEmpty: () => groups.delete(name),
       }),
@@ -106,7 +122,7 @@ export const kafkaTransport = (wire: Wire): Transport & { readonly counts: Count
       }
       for (const { name: to, expire } of destinations) if (expire !== undefined) expiries.set(to, expire)
       const burial = destinations.map(({ name: to }) => destination(to))
-      await topics.ensure([source(topic), ...retries(name), ...burial])
+      await ensureAll(name, [topic], burial)
       alive()
       return openInlet({ wire, group: serviceGroup(name), topic, window, post, topics, destination })
     },

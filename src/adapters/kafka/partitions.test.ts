@@ -1,0 +1,60 @@
+import { expect, it } from 'vitest'
+import { hastyClock, kafkaBench } from '../../../test/kafka/bench.ts'
+import { describeWith } from '../../../test/services/urls.ts'
+import { ackAll, makeSubscription, settleAll, takeOne } from '../../testing/trials/kit.ts'
+import { failedOnce } from '../../testing/trials/samples.ts'
+import { retryTopics } from './tiers.ts'
+
+describeWith('kafka', 'partitions on kafka', (brokers) => {
+  const { world, openOne, openSeen, admin, raw } = kafkaBench(brokers)
+
+  const counts = async (names: readonly string[]) => {
+    const { topics } = await admin.metadata({ topics: [...names], forceUpdate: true })
+    return names.map((name) => topics.get(name)?.partitionsCount)
+  }
+  const put = (topic: string, partition: number, key: string) =>
+    raw.send({ messages: [{ topic, partition, key: Buffer.from(key), value: Buffer.from('1') }], acks: -1 })
+
+  it('retry topics have as many as the source, and a key keeps its own, whoever dealt it out', async () => {
+    const to = makeSubscription(world)
+    await admin.createTopics({ topics: [to.topic], partitions: 5, replicas: 1 })
+    const inlet = await (await openOne()).subscribe(to)
+    expect(await counts(retryTopics(to.consumerGroup))).toEqual([5, 5, 5, 5, 5, 5])
+    for (const partition of [4, 1]) {
+      await put(to.topic, partition, 'one and the same')
+      const delivery = await takeOne(world, inlet)
+      await settleAll(inlet, [{ do: 'later', delivery, parcel: failedOnce(world, delivery.parcel, 0) }])
+      await ackAll(inlet, [await takeOne(world, inlet)])
+    }
+    const partitions = Array.from({ length: 5 }, (_, partitionIndex) => ({ partitionIndex, timestamp: -1n }))
+    const [ends] = await admin.listOffsets({
+      topics: [{ name: `${to.consumerGroup}.retry.1s`, partitions }],
+    })
+    const used = ends!.partitions.filter(({ offset }) => offset > 0n).map((each) => each.partitionIndex)
+    expect(used.sort()).toEqual([1, 4])
+  })
+
+  it('a source that is wider than the retry topics widens them', async () => {
+    const to = makeSubscription(world)
+    const transport = await openOne()
+    await (await transport.subscribe(to)).close()
+    const wide = { ...to, topic: world.name('wide') }
+    await admin.createTopics({ topics: [wide.topic], partitions: 7, replicas: 1 })
+    await transport.subscribe(wide)
+    expect(await counts(retryTopics(to.consumerGroup))).toEqual([7, 7, 7, 7, 7, 7])
+  })
+
+  it('those that a topic is given later find a reader', async () => {
+    const to = makeSubscription(world)
+    const { transport } = await openSeen('', hastyClock)
+    const inlet = await transport.subscribe(to)
+    await put(to.topic, 0, 'a')
+    await ackAll(inlet, [await takeOne(world, inlet)])
+    await admin.createPartitions({ topics: [{ name: to.topic, count: 6 }] })
+    raw.clearMetadata()
+    await put(to.topic, 5, 'b')
+    const found = await takeOne(world, inlet)
+    expect(found.parcel.event.id).toBe(`kafka:${to.topic}/5/0`)
+    await ackAll(inlet, [found])
+  })
+})
