@@ -123,6 +123,8 @@ export const reprieve = async (options: Options = {}): Promise<Reprieve> => {
     await watchdog?.stop()
     await office.close()
     await transport.close()
+    // where another store was named, that of the transport's file is still the ledger of its deliveries
+    if (opened.store?.ledger !== store.ledger) await opened.store?.close()
     await store.companion?.close()
     await store.close()
     await named.close()

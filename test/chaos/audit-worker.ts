@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { reprieve } from '../../src/index.ts'
 
 /** Acts as fast as it can: a pause, then three letters discarded, and so on while there are letters. */
-const [transport, as, service] = process.argv.slice(2) as [string, string, string]
-const app = await reprieve({ transport, as, office: false })
+const [transport, as, service, store] = process.argv.slice(2) as [string, string, string, string?]
+const app = await reprieve({ transport, as, office: false, ...(store !== undefined && { store }) })
 const ids = (await app.store.letters.find({ service }, 10_000)).map(({ letter }) => letter.id)
 console.log('ready')
 // several begin at the same moment

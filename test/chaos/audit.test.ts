@@ -5,16 +5,18 @@ import { describe, expect, it } from 'vitest'
 import { type Reprieve, reprieve } from '../../src/index.ts'
 import { folderWith, startNode } from '../scenarios/child.ts'
 import { someLetters } from '../scenarios/letters.ts'
+import { describeWith } from '../services/urls.ts'
+import { ownSchema } from '../stores/postgres.ts'
 
 const WORKER = fileURLToPath(new URL('./audit-worker.ts', import.meta.url))
 
-const world = async () => {
+const world = async (store?: string) => {
   const cwd = folderWith()
   const transport = `sqlite:${join(cwd, 'reprieve.db')}`
-  const app = await reprieve({ transport })
+  const app = await reprieve({ transport, ...(store !== undefined && { store }) })
   const worker = async (as: string, letters: number) => {
     await app.store.letters.keep(someLetters(letters, as))
-    return startNode([WORKER, transport, as, as], { cwd })
+    return startNode([WORKER, transport, as, as, ...(store === undefined ? [] : [store])], { cwd })
   }
   return { app, worker }
 }
@@ -40,12 +42,13 @@ const accounted = async (app: Reprieve): Promise<number> => {
   return entries.length
 }
 
-describe('the audit', () => {
+/** How long it goes on is told, for one store commits much faster than another. */
+const suite = (store: () => string | undefined, rounds: number, letters: number): void => {
   it('has every act that took effect, and no other, of a process killed at any moment', async () => {
-    const { app, worker } = await world()
+    const { app, worker } = await world(store())
     await app.hand.pause('go')
     let before = 1
-    for (let round = 0; round < 8; round++) {
+    for (let round = 0; round < rounds; round++) {
       const victim = await worker(`victim-${round}`, 900)
       await victim.said('ready')
       const enough = before + 2 + round * 3
@@ -63,8 +66,8 @@ describe('the audit', () => {
   })
 
   it('stays one chain while two processes append to it at the same time', async () => {
-    const { app, worker } = await world()
-    const both = await Promise.all([worker('one', 900), worker('two', 900)])
+    const { app, worker } = await world(store())
+    const both = await Promise.all([worker('one', letters), worker('two', letters)])
     await Promise.all(both.map(({ said }) => said('ready')))
     await app.hand.pause('go')
     const all = Promise.all(both.map(({ ended }) => ended))
@@ -78,10 +81,13 @@ describe('the audit', () => {
       await pause(5)
     }
     expect((await all).map(({ code }) => code)).toEqual([0, 0])
-    expect(await accounted(app)).toBe(1201)
+    expect(await accounted(app)).toBe((letters / 3) * 4 + 1)
     const names = (await app.audit.list({}, 2000)).map(({ who }) => who)
     const turns = names.filter((name, i) => name !== names[i - 1]).length
     expect(turns).toBeGreaterThan(10)
     await app.close()
   })
-})
+}
+
+describe('the audit', () => suite(() => undefined, 8, 900))
+describeWith('postgres', 'the audit in PostgreSQL', (url) => suite(() => ownSchema(url), 3, 90))

@@ -4,13 +4,15 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type AuditEntry, headAt, link, START } from '../../src/core/audit.ts'
-import { reprieve } from '../../src/index.ts'
+import { type Options, reprieve } from '../../src/index.ts'
+import { describeWith } from '../services/urls.ts'
+import { plainly as bySql, ownSchema } from '../stores/postgres.ts'
 import { cli, folderWith } from './child.ts'
 import { someLetters } from './letters.ts'
 
 /** Six acts; the third has a reason. */
-const made = async (cwd: string): Promise<void> => {
-  const app = await reprieve({ transport: `sqlite:${join(cwd, 'reprieve.db')}`, as: 'ann' })
+const made = async (options: Options): Promise<void> => {
+  const app = await reprieve({ ...options, as: 'ann' })
   const [letter] = someLetters(1)
   await app.store.letters.keep([letter!])
   await app.hand.pause('mail-svc')
@@ -95,7 +97,7 @@ const BY_HAND = [
 
 describe('an audit that was tampered with', () => {
   const whole = mkdtempSync(join(tmpdir(), 'reprieve-audit-'))
-  beforeAll(() => made(whole))
+  beforeAll(() => made({ transport: `sqlite:${join(whole, 'reprieve.db')}` }))
   afterAll(() => rmSync(whole, { recursive: true, force: true }))
   const copied = (sql: string): string => {
     const cwd = folderWith()
@@ -170,5 +172,42 @@ describe('an audit that was tampered with', () => {
     const { code, stdout } = await cli(['audit', 'list'], { cwd })
     expect([code, stdout]).toEqual([0, expect.stringContaining('␛[31mann')])
     expect(stdout).not.toContain('\u001b')
+  })
+})
+
+describeWith('postgres', 'an audit in PostgreSQL that was tampered with', (url) => {
+  const UNLOCKED = 'ALTER TABLE audit DISABLE TRIGGER USER;'
+  const inPostgres = (sql: string) => sql.replaceAll('reprieve_audit', 'audit')
+  const tampered = async (sql: string): Promise<Options> => {
+    const options = { transport: 'memory:', store: ownSchema(url) }
+    await made(options)
+    await bySql(options.store, sql)
+    return options
+  }
+
+  it('refuses changes and removals by accident', async () => {
+    for (const sql of ["UPDATE audit SET who = 'bob'", 'DELETE FROM audit WHERE seq = 6', 'TRUNCATE audit'])
+      await expect(tampered(sql)).rejects.toThrow('append-only')
+  })
+
+  // no text holds a zero byte there
+  it.each(TAMPERED.filter(([name]) => name !== 'a zero byte hung on'))(
+    '%s is found',
+    async (_, sql, place) => {
+      const app = await reprieve(await tampered(UNLOCKED + inPostgres(sql)))
+      const { broken } = await app.audit.verify()
+      await app.close()
+      expect(`entry ${broken?.seq}: ${broken?.kind}`).toBe(place)
+    },
+  )
+
+  it('goes on after a break, which stays to be found', async () => {
+    for (const sql of ['DELETE FROM audit WHERE seq = 6', 'DELETE FROM audit_head']) {
+      const app = await reprieve(await tampered(UNLOCKED + sql))
+      await app.hand.pause('other')
+      expect((await app.audit.list())[0]).toMatchObject({ target: 'other' })
+      expect((await app.audit.verify()).broken).toBeDefined()
+      await app.close()
+    }
   })
 })

@@ -4,22 +4,23 @@ import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
-import { Permanent, type Reprieve, reprieve, Transient } from '../../src/index.ts'
+import { type Options, Permanent, type Reprieve, reprieve, Transient } from '../../src/index.ts'
 import { createHand, enactApart } from '../../src/office/index.ts'
 import { testApp } from '../../src/testing/index.ts'
 import { describeWith } from '../services/urls.ts'
+import { ownSchema } from '../stores/postgres.ts'
 import { someLetters } from './letters.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'reprieve-audit-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const STORES = [
-  ['memory', () => 'memory:'],
-  ['sqlite', () => `sqlite:${join(folder, `${randomUUID()}.db`)}`],
+  ['memory', () => ({ transport: 'memory:' })],
+  ['sqlite', () => ({ transport: `sqlite:${join(folder, `${randomUUID()}.db`)}` })],
 ] as const
 
-const opened = async (transport: string, options: object = {}): Promise<Reprieve> => {
-  const app = await reprieve({ transport, as: 'ann', ...options })
+const opened = async (options: Options): Promise<Reprieve> => {
+  const app = await reprieve({ as: 'ann', ...options })
   onTestFinished(() => app.close())
   return app
 }
@@ -28,9 +29,9 @@ const opened = async (transport: string, options: object = {}): Promise<Reprieve
 const acts = async ({ audit }: Pick<Reprieve, 'audit'>) =>
   (await audit.list({}, 1000)).toReversed().map(({ seq: _, previous: _p, hash: _h, at: _a, ...act }) => act)
 
-describe.each(STORES)('every act by hand is in the audit: %s', (_, url) => {
+const everyAct = (place: () => Options): void => {
   it('discard: who, on how many, which, and why; what took no effect is not there', async () => {
-    const app = await opened(url())
+    const app = await opened(place())
     const letters = someLetters(60)
     await app.store.letters.keep(letters)
     const ids = letters.map(({ id }) => id)
@@ -69,7 +70,7 @@ describe.each(STORES)('every act by hand is in the audit: %s', (_, url) => {
   })
 
   it('replay, and that it was undone where nothing could be sent', async () => {
-    const app = await opened(url())
+    const app = await opened(place())
     await app.store.letters.keep(someLetters(2))
     await expect(app.office.replay({ service: 'mail-svc' }, { reason: 'mended' })).rejects.toThrow()
     expect(await app.store.letters.count({ states: ['open'] })).toBe(2)
@@ -84,7 +85,7 @@ describe.each(STORES)('every act by hand is in the audit: %s', (_, url) => {
   })
 
   it('pause, resume, breaker open, close and release, with their entries on the board', async () => {
-    const app = await opened(url())
+    const app = await opened(place())
     await app.hand.pause('mail-svc', { reason: 'too hot', lasts: 60_000 })
     expect(await app.hand.paused()).toMatchObject([{ service: 'mail-svc', by: 'ann' }])
     await app.hand.resume('mail-svc', { by: 'bob' })
@@ -115,7 +116,7 @@ describe.each(STORES)('every act by hand is in the audit: %s', (_, url) => {
   })
 
   it('a head written down elsewhere is found again while it is true, and missed when it is not', async () => {
-    const app = await opened(url())
+    const app = await opened(place())
     await app.hand.pause('a')
     const { head } = await app.audit.verify()
     await app.hand.pause('b')
@@ -125,16 +126,8 @@ describe.each(STORES)('every act by hand is in the audit: %s', (_, url) => {
     await expect(app.audit.verify({ head: 'x' })).rejects.toMatchObject({ code: 'bad_usage' })
   })
 
-  it('a chain of several pages is followed and listed to its end', async () => {
-    const app = await opened(url())
-    const act = { at: 1, who: 'ann', act: 'pause', target: 'x', count: 1, details: {} }
-    await Promise.all(Array.from({ length: 2100 }, (_, n) => app.store.audit.append({ ...act, at: n })))
-    expect(await app.audit.verify()).toMatchObject({ count: 2100 })
-    expect(await app.audit.list({ to: 2 })).toMatchObject([{ seq: 2 }, { seq: 1 }])
-  })
-
   it('nothing is done under a name that could mislead', async () => {
-    const app = await opened(url())
+    const app = await opened(place())
     const [letter] = someLetters(1)
     await app.store.letters.keep([letter!])
     const as = 'ann\u202e'
@@ -145,7 +138,22 @@ describe.each(STORES)('every act by hand is in the audit: %s', (_, url) => {
     expect(await app.audit.verify()).toMatchObject({ count: 0 })
     expect(await app.store.letters.count({ states: ['open'] })).toBe(1)
   })
+}
+
+describe.each(STORES)('every act by hand is in the audit: %s', (_, place) => {
+  everyAct(place)
+
+  it('a chain of several pages is followed and listed to its end', async () => {
+    const app = await opened(place())
+    const act = { at: 1, who: 'ann', act: 'pause', target: 'x', count: 1, details: {} }
+    await Promise.all(Array.from({ length: 2100 }, (_, n) => app.store.audit.append({ ...act, at: n })))
+    expect(await app.audit.verify()).toMatchObject({ count: 2100 })
+    expect(await app.audit.list({ to: 2 })).toMatchObject([{ seq: 2 }, { seq: 1 }])
+  })
 })
+describeWith('postgres', 'every act by hand is in the audit: postgres', (url) =>
+  everyAct(() => ({ transport: 'memory:', store: ownSchema(url) })),
+)
 
 describe('who', () => {
   it('is the user of this machine unless told', async () => {
@@ -178,7 +186,7 @@ describe('who', () => {
 describe('an act and its entry are one commit', () => {
   it('where the entry can not be written nothing is done', async () => {
     const path = join(folder, 'refusing.db')
-    const app = await opened(`sqlite:${path}`)
+    const app = await opened({ transport: `sqlite:${path}` })
     const letters = someLetters(2)
     await app.store.letters.keep(letters)
     await app.hand.pause('first')
@@ -203,7 +211,7 @@ describe('an act and its entry are one commit', () => {
     const older = new DatabaseSync(path)
     older.exec('DROP TABLE reprieve_audit; DROP TABLE reprieve_audit_head')
     older.close()
-    const app = await opened(`sqlite:${path}`)
+    const app = await opened({ transport: `sqlite:${path}` })
     await app.hand.pause('mail-svc')
     expect(await app.audit.verify()).toMatchObject({ count: 1 })
   })
@@ -211,7 +219,7 @@ describe('an act and its entry are one commit', () => {
 
 describe('a board in another store', () => {
   it('has the intent written before, and how it ended after', async () => {
-    const app = await opened('memory:', { board: 'memory:' })
+    const app = await opened({ transport: 'memory:', board: 'memory:' })
     await app.hand.pause('mail-svc', { reason: 'too hot' })
     expect(await app.hand.paused()).toMatchObject([{ service: 'mail-svc' }])
     expect(await acts(app)).toMatchObject([
@@ -221,7 +229,7 @@ describe('a board in another store', () => {
   })
 
   it('that does not answer leaves what is known: it was tried', async () => {
-    const { store, audit } = await opened('memory:')
+    const { store, audit } = await opened({ transport: 'memory:' })
     const board = { ...store.board, post: () => Promise.reject(new TypeError('secret://gone')) }
     const hand = createHand(board, () => 7, { enact: enactApart(store.audit, board, () => 8) })
     await expect(hand.pause('mail-svc')).rejects.toThrow('gone')
@@ -236,7 +244,7 @@ describe('a board in another store', () => {
 describeWith('redis', 'a real board in another store', (url) => {
   it('is ordered on between intent and end', async () => {
     const service = `audit-${randomUUID()}`
-    const app = await opened(`sqlite:${join(folder, 'beside-redis.db')}`, { board: url })
+    const app = await opened({ transport: `sqlite:${join(folder, 'beside-redis.db')}`, board: url })
     await app.hand.pause(service, { lasts: 5000 })
     expect((await app.hand.paused()).map((each) => each.service)).toContain(service)
     await app.hand.resume(service)

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
+import { onTestFinished } from 'vitest'
 import { open } from '../../src/adapters/postgres/index.ts'
 import { systemDice } from '../../src/adapters/system/dice.ts'
 import type { Fact } from '../../src/contracts/journal.ts'
@@ -27,15 +28,7 @@ export const deskAt = async (url: string): Promise<Desk> => {
   const facts: Fact[] = []
   const opened: Store[] = []
   let names = 0
-  const ask = async (text: string): Promise<Rows> => {
-    const client = new pg.Client({ connectionString: url })
-    await client.connect()
-    try {
-      return (await client.query(text)).rows as Rows
-    } finally {
-      await client.end()
-    }
-  }
+  const ask = (text: string) => plainly(url, text)
   return {
     clock,
     facts,
@@ -54,5 +47,29 @@ export const deskAt = async (url: string): Promise<Desk> => {
       for (const store of opened) await store.close()
       await ask(`DROP SCHEMA IF EXISTS ${schema} CASCADE`)
     },
+  }
+}
+
+/** An address in a schema of its own, which is dropped after the test. Whoever uses it closes before. */
+export const ownSchema = (url: string): string => {
+  const at = new URL(url)
+  const schema = `test_${randomBytes(6).toString('hex')}`
+  at.searchParams.set('schema', schema)
+  onTestFinished(async () => void (await plainly(url, `DROP SCHEMA IF EXISTS ${schema} CASCADE`)))
+  return at.href
+}
+
+/** By plain SQL, past all of ours. The schema of that address is the one that names without one are looked up in. */
+export const plainly = async (url: string, text: string): Promise<Rows> => {
+  const at = new URL(url)
+  const schema = at.searchParams.get('schema')
+  at.searchParams.delete('schema')
+  const client = new pg.Client({ connectionString: at.href })
+  await client.connect()
+  try {
+    if (schema !== null) await client.query(`SET search_path TO ${schema}`)
+    return (await client.query(text)).rows as Rows
+  } finally {
+    await client.end()
   }
 }
