@@ -1,0 +1,91 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { describeWith } from '../../../test/services/urls.ts'
+import { doStep, letterSteps, lookAt, oddFilter } from '../../../test/stores/letters.ts'
+import { type Desk, deskAt } from '../../../test/stores/postgres.ts'
+import type { Letters } from '../../contracts/letters.ts'
+import { sampleLetters } from '../../testing/letters.ts'
+import { testTools } from '../../testing/tools.ts'
+import { open as openMemory } from '../memory/index.ts'
+import { open as openSqlite } from '../sqlite/index.ts'
+
+describeWith('postgres', 'letters in PostgreSQL', (url) => {
+  const folder = mkdtempSync(join(tmpdir(), 'reprieve-letters-'))
+  let desk: Desk
+  let letters: Letters
+  beforeAll(async () => {
+    desk = await deskAt(url)
+    letters = (await desk.open()).letters!
+  })
+  afterAll(async () => {
+    await desk.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const empty = () =>
+    desk.ask(
+      `TRUNCATE ${['', '_group', '_tally', '_arrival', '_death'].map((rest) => `${desk.schema}.letter${rest}`).join(', ')}`,
+    )
+
+  it('are found, counted and grouped as those in SQLite are, and found as those in memory', async () => {
+    await letters.count({})
+    let runs = 0
+    await fc.assert(
+      fc.asyncProperty(letterSteps, fc.array(oddFilter, { maxLength: 8 }), async (steps, filters) => {
+        await empty()
+        const sqlite = await openSqlite(`sqlite:${join(folder, `${++runs}.db`)}`, testTools())
+        const memory = await openMemory('memory:', testTools())
+        const stores = [letters, sqlite.store.letters, memory.store!.letters!]
+        for (const [n, step] of steps.entries()) {
+          const [ours, ...others] = await Promise.all(stores.map((each) => doStep(each, step, n)))
+          for (const other of others) expect(ours).toEqual(other)
+        }
+        const [ours, theirs, plain] = (await Promise.all(stores.map((each) => lookAt(each, filters)))) as {
+          found: unknown
+        }[]
+        expect(ours).toEqual(theirs)
+        expect(ours!.found).toEqual(plain!.found)
+        await sqlite.transport.close()
+        await sqlite.store.close()
+      }),
+      { numRuns: 40 },
+    )
+  })
+
+  it('that nobody honest writes are kept like any other, and stop none of their batch', async () => {
+    await empty()
+    const long = 'ž'.repeat(5000)
+    const [id, service] = [`id-${long}`, `service-${long}`]
+    const over = [
+      { id, service },
+      { id: 'nul\u0000id', topic: '\u0000', fingerprint: `f-${long}` },
+      { id: 'half\udfff', code: long, error: '\u0000\ud800' },
+      { id: '', event: { ...sampleLetters(1, 5)[0]!.event, type: long } },
+    ]
+    const odd = sampleLetters(5, 1_800_000_000_000, (n) => over[n] ?? { id: 'plain' })
+    expect(await letters.keep(odd)).toBe(5)
+    expect(await letters.keep(odd)).toBe(0)
+    for (const letter of odd) {
+      const [found] = await letters.find({ ids: [letter.id] }, 2)
+      expect(found?.letter.event).toEqual(letter.event)
+      expect(found?.letter.id).toBe(letter.id)
+    }
+    expect(await letters.find({ service }, 2)).toHaveLength(1)
+    const all = []
+    for (let after: string | undefined; ; after = all.at(-1)) {
+      const page = await letters.find({}, 2, after)
+      if (page.length === 0) break
+      all.push(...page.map(({ letter }) => letter.id))
+    }
+    expect(all).toEqual(odd.map((letter) => letter.id).toReversed())
+    for (const group of await letters.groups.list('', 10)) {
+      expect((await letters.groups.tallies(group.fingerprint)).length).toBeGreaterThan(0)
+      expect(await letters.groups.tend(group.fingerprint, { owner: 'ann' }, 7)).toBe(true)
+    }
+    const marks = odd.map((letter) => ({ id: letter.id, from: ['open'], to: 'discarded', at: 5 }) as const)
+    expect(await letters.mark(marks)).toEqual(odd.map(() => true))
+    expect(await letters.count({ states: ['discarded'] })).toBe(5)
+  })
+})
