@@ -28,12 +28,12 @@ export const headerBytes = (
   const known = written.get(name)
   if (known) {
     if (known.text === text) return known
-    if (text.length > SHORT) return { name: known.name, value: Buffer.from(text) }
+    if (text.length > SHORT) return { name: known.name, value: bytesOf(text) }
     known.text = text
-    known.value = Buffer.from(text)
+    known.value = bytesOf(text)
     return known
   }
-  const fresh = { name: Buffer.from(name), text, value: Buffer.from(text) }
+  const fresh = { name: Buffer.from(name), text, value: bytesOf(text) }
   if (written.size < 1_000) written.set(name, fresh)
   return fresh
 }
@@ -82,10 +82,29 @@ const textOf = (known: Seen, bytes: Buffer, at: number, length: number): string 
     known.misses++
     // Copied: the bytes of a record are a view on everything that was fetched with it.
     known.value = Buffer.from(bytes.subarray(at, at + length))
-    known.text = known.value.toString()
+    known.text = textIn(known.value)
     return known.text
   }
-  return bytes.toString('utf8', at, at + length)
+  return textIn(bytes.subarray(at, at + length))
+}
+
+/**
+ * A header may hold any bytes, an event's headers are text. What is no text is shown as a data URL, and what
+ * looks like one of such bytes is written as these: so they come through retries as they were.
+ */
+const BINARY = 'data:application/octet-stream;base64,'
+const NO_TEXT = '\ufffd'
+
+const textIn = (value: Buffer): string => {
+  const text = value.toString()
+  if (!text.includes(NO_TEXT) || Buffer.from(text).equals(value)) return text
+  return BINARY + value.toString('base64')
+}
+
+const bytesOf = (text: string): Buffer => {
+  if (!text.startsWith(BINARY)) return Buffer.from(text)
+  const value = Buffer.from(text.slice(BINARY.length), 'base64')
+  return textIn(value) === text ? value : Buffer.from(text)
 }
 
 const same = (a: Buffer, b: Buffer, at: number, length: number): boolean => {
