@@ -1,3 +1,4 @@
+import { ReprieveError } from '../../core/error.ts'
 import { CODE, responsesIn, unavailable } from './errors.ts'
 import type { Outgoing } from './outgoing.ts'
 import type { Topics } from './topics.ts'
@@ -74,8 +75,9 @@ export const postOffice = ({ producer, client, settings, counts }: Wire, topics:
         if (code === 0) answered(letter.of, 1)
         else if (tooLarge && letters.length > 1) await deliver([letter])
         else {
-          topics.forget(letter.of.records[letter.from]!.topic)
-          letter.of.answers[letter.from] = reason
+          if (!tooLarge) topics.forget(letter.of.records[letter.from]!.topic)
+          const record = letter.of.records[letter.from]!
+          letter.of.answers[letter.from] = tooLarge ? notTaken(record, reason) : reason
           answered(letter.of, 1)
         }
       }
@@ -101,6 +103,16 @@ export const postOffice = ({ producer, client, settings, counts }: Wire, topics:
     },
   }
 }
+
+const notTaken = ({ topic, bytes }: Outgoing, cause: Error): ReprieveError =>
+  new ReprieveError(
+    'bad_event',
+    `kafka: a record of ${bytes} bytes is larger than the topic ${topic} takes`,
+    {
+      cause,
+      fix: `raise max.message.bytes of ${topic}, or keep the data elsewhere and let the event name it`,
+    },
+  )
 
 const answered = (consignment: Consignment, count: number) => {
   consignment.left -= count

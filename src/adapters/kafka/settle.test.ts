@@ -135,14 +135,17 @@ describeWith('kafka', 'settling on kafka', (brokers) => {
     const inlet = await transport.subscribe(to)
     await transport.publish(to.topic, inOnePartition(3))
     const [large, small, acked] = await take(world, inlet, 3)
-    const data = Buffer.alloc(9 * 1024 * 1024)
+    const data = Buffer.alloc(17 * 1024 * 1024)
     const parcel = { ...large!.parcel, event: { ...large!.parcel.event, data } }
     const answers = await inlet.settle([
       { do: 'later', delivery: large!, parcel },
       { do: 'later', delivery: small!, parcel: failedOnce(world, small!.parcel, 0) },
       { do: 'ack', delivery: acked! },
     ])
-    expect(answers[0]).toBeInstanceOf(Error)
+    expect(answers[0]).toMatchObject({
+      code: 'bad_event',
+      message: expect.stringMatching(/larger than the topic .*\.retry\./),
+    })
     expect(answers.slice(1)).toEqual(['done', 'done'])
     expect(await inlet.settle([burial(world, to, large!)])).toEqual(['done'])
     expect(idsOf([await takeOne(world, inlet)])).toEqual(idsOf([small!]))

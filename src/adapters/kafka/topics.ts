@@ -23,6 +23,8 @@ export interface Topics {
 
 const NAME = /^[\w.-]{1,249}$/
 const MAX_MESSAGE_BYTES = 8 * 1024 * 1024
+/** A copy carries its trail, and a letter its data as text: what was published must be able to get there. */
+const MAX_COPY_BYTES = 16 * 1024 * 1024
 const PATIENCE = 10_000
 const LOOK_AGAIN = 5 * 60_000
 
@@ -53,7 +55,8 @@ export const topicsOf = ({ admin, settings, tools }: Wire): Topics => {
   const create = async (wanted: readonly WantedTopic[]) => {
     const kinds = Map.groupBy(wanted, ({ keep }) => keep)
     for (const [keep, topics] of kinds) {
-      const configs = [{ name: 'max.message.bytes', value: String(MAX_MESSAGE_BYTES) }]
+      const most = keep === undefined ? MAX_MESSAGE_BYTES : MAX_COPY_BYTES
+      const configs = [{ name: 'max.message.bytes', value: String(most) }]
       if (keep !== undefined)
         configs.push({ name: 'retention.ms', value: keep === Infinity ? '-1' : `${keep}` })
       try {

@@ -2,6 +2,7 @@ import { Admin, ConfigResourceTypes } from '@platformatic/kafka'
 import { afterAll, expect, it } from 'vitest'
 import { describeWith } from '../../../test/services/urls.ts'
 import type { Delivery, Inlet, Transport } from '../../contracts/transport.ts'
+import { MAX_DATA_BYTES } from '../../core/event.ts'
 import { freshParcel } from '../../core/parcel.ts'
 import { realWorld } from '../../testing/trials/index.ts'
 import {
@@ -60,6 +61,24 @@ describeWith('kafka', 'the kafka transport', (brokers) => {
     while (got.length < 6) got.push(...(await take(world, inlet, 1)))
     expect(idsOf(got)).toEqual(events.map(({ id }) => id))
     expect(got.every(({ parcel }) => parcel.event.data?.byteLength === data.length)).toBe(true)
+  })
+
+  it('what is too large is refused in clear words; what can be published can be put off and buried', async () => {
+    const { transport } = await openSeen()
+    const to = makeSubscription(world)
+    const inlet = await transport.subscribe(to)
+    const sized = (bytes: number) => makeEvent(world, { data: Buffer.alloc(bytes, 7) })
+    const narrow = world.name('narrow')
+    await admin.createTopics({ topics: [narrow], partitions: 1, replicas: 1 })
+    await expect(transport.publish(narrow, [sized(1_200_000)])).rejects.toMatchObject({
+      code: 'bad_event',
+      message: expect.stringMatching(/larger than the topic .*\n {2}fix: raise max\.message\.bytes/),
+    })
+    await transport.publish(to.topic, [sized(MAX_DATA_BYTES)])
+    const large = await takeOne(world, inlet)
+    await settleAll(inlet, [{ do: 'later', delivery: large, parcel: failedOnce(world, large.parcel, 0) }])
+    await settleAll(inlet, [burial(world, to, await takeOne(world, inlet))])
+    await takeNone(world, inlet)
   })
 
   it('makes a destination that forgets, where the rules say so, and one that does not where they do not', async () => {
