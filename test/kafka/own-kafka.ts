@@ -17,13 +17,15 @@ export interface OwnKafka {
   close(): Promise<void>
 }
 
+type Settings = Readonly<Record<string, string | number>>
+
 export interface OwnKafkaOptions {
   /** How many, each its own controller too; three keep everything on all of them and need two. */
   readonly brokers?: number
   /** What the brokers tell clients, one `host:port` each: a proxy before them. */
   readonly advertised?: readonly string[]
   /** On top of the usual ones, of every broker. */
-  readonly settings?: (port: number, index: number) => Readonly<Record<string, string | number>>
+  readonly settings?: (usual: Settings, index: number) => Settings
   readonly scram?: readonly string[]
   /** Ports to listen on, for who must know them beforehand. */
   readonly ports?: readonly number[]
@@ -48,7 +50,7 @@ export const ownKafka = async (options: OwnKafkaOptions = {}): Promise<OwnKafka>
   const processes: (Process | undefined)[] = []
   const jvms: Jvm[] = []
 
-  const settingsOf = (at: number) => ({
+  const usual = (at: number): Settings => ({
     ...oneNode(ports[at]!, controllers[at]!),
     'node.id': at + 1,
     'controller.quorum.voters': voters,
@@ -63,8 +65,8 @@ export const ownKafka = async (options: OwnKafkaOptions = {}): Promise<OwnKafka>
       'broker.session.timeout.ms': 3_000,
       'broker.heartbeat.interval.ms': 500,
     }),
-    ...settings?.(ports[at]!, at),
   })
+  const settingsOf = (at: number): Settings => ({ ...usual(at), ...settings?.(usual(at), at) })
   const launchOne = (at: number) =>
     launchKafka(jvms[at]!, `127.0.0.1:${ports[at]}`, (pid) => {
       processes[at] = identify(pid)

@@ -10,7 +10,7 @@ import { openWire, type Wire } from './wire.ts'
 export const doctor: Doctor = {
   checks: CHECKS,
   examine: async (url, needs, tools) => {
-    const settings = readUrl(url)
+    const settings = readUrl(url, process.env)
     const wire = await openWire(await loadClient(), settings, tools)
     try {
       const brokers = await reachable(wire)

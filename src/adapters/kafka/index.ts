@@ -8,7 +8,7 @@ export { doctor } from './doctor.ts'
 
 /** `kafka://host:port[,host:port]`: a transport, no store. */
 export const open = (async (url, tools) => {
-  const settings = readUrl(url)
+  const settings = readUrl(url, process.env)
   const wire = await openWire(await loadClient(), settings, tools)
   return { transport: kafkaTransport(wire) }
 }) satisfies Open

@@ -29,9 +29,10 @@ describe('a kafka URL', () => {
       replication: 3,
       session: 30_000,
       heartbeat: 3_000,
-      tls: true,
+      tls: {},
     })
-    expect(readUrl('kafka://k:1')).toMatchObject({ partitions: 3, replication: -1, tls: false })
+    expect(readUrl('kafka://k:1')).toMatchObject({ partitions: 3, replication: -1 })
+    expect(readUrl('kafka://k:1?tls=false').tls).toBeUndefined()
   })
 
   it('carries credentials, percent-encoded', () => {
@@ -41,6 +42,26 @@ describe('a kafka URL', () => {
       password: 'p@ss:word',
     })
     expect(readUrl('kafka://ann:x@k:1').sasl?.mechanism).toBe('PLAIN')
+  })
+
+  it('leaves credentials and files of TLS to the environment, where it names none', () => {
+    const env = {
+      REPRIEVE_KAFKA_USER: 'ann',
+      REPRIEVE_KAFKA_PASSWORD: 'p@ss',
+      REPRIEVE_KAFKA_CA: '/ca.pem',
+    }
+    expect(readUrl('kafka://k:1?sasl=scram-sha-256', env)).toMatchObject({
+      sasl: { mechanism: 'SCRAM-SHA-256', username: 'ann', password: 'p@ss' },
+      tls: { ca: '/ca.pem' },
+    })
+    expect(readUrl('kafka://bob:x@k:1?ca=/other.pem', env)).toMatchObject({
+      sasl: { username: 'bob', password: 'x' },
+      tls: { ca: '/other.pem' },
+    })
+    expect(readUrl('kafka://bob@k:1', env).sasl).toMatchObject({ username: 'bob', password: 'p@ss' })
+    expect(readUrl('kafka://k:1?tls=false', env).tls).toBeUndefined()
+    expect(refusal('kafka://k:1?cert=/a.pem')).toMatch(/needs both/)
+    expect(refusal('kafka://k:1?tls=false&ca=/a.pem')).toMatch(/says tls=false/)
   })
 
   it('is refused with the reason, and never repeats the password', () => {

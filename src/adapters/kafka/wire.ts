@@ -1,7 +1,8 @@
 import type { Tools } from '../../contracts/tools.ts'
 import type { Admin, Client, Consumer, GroupPartitionsAssigner, Producer } from './client.ts'
-import { unavailable } from './errors.ts'
 import type { Settings } from './settings.ts'
+import { readTls } from './tls.ts'
+import { unreachable } from './unreachable.ts'
 
 /** The connections of one transport, and what went over them. */
 export interface Wire {
@@ -41,13 +42,14 @@ const REBALANCE = 20_000
 const OPEN = 15_000
 
 export const openWire = async (client: Client, settings: Settings, tools: Tools): Promise<Wire> => {
+  const tls = settings.tls && (await readTls(settings.tls))
   const common = {
     clientId: 'reprieve',
     bootstrapBrokers: [...settings.brokers],
     connectTimeout: 5_000,
     timeout: PRODUCE,
     requestTimeout: PRODUCE,
-    ...(settings.tls && { tls: {} }),
+    ...(tls && { tls }),
     ...(settings.sasl && { sasl: settings.sasl }),
   }
   const admin = new client.Admin({ ...common, retries: 2, retryDelay: 200 })
@@ -57,8 +59,7 @@ export const openWire = async (client: Client, settings: Settings, tools: Tools)
   } catch (error) {
     // not awaited: a connection that is still being made would keep us for its whole time-out
     admin.close().catch(() => {})
-    const fix = 'start Kafka, or mend hosts, ports and credentials in the transport URL'
-    throw unavailable(settings.brokers, 'could not connect', error, fix)
+    throw unreachable(error, settings)
   }
   const clerk = new client.Admin({ ...common, retries: 2, retryDelay: 200 })
   // Fewer than two retries would mean endless ones to the client.

@@ -1,0 +1,133 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { inspect } from 'node:util'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type Certificates, hasOpenssl, makeCertificates } from '../../../test/faults/certificates.ts'
+import { describeOwnKafka, type OwnKafka, ownKafka } from '../../../test/kafka/own-kafka.ts'
+import { freePorts } from '../../../test/services/ports.ts'
+import type { Fact } from '../../contracts/journal.ts'
+import { ReprieveError } from '../../core/error.ts'
+import { realWorld } from '../../testing/trials/index.ts'
+import { ackAll, makeEvents, makeSubscription, settleAll, take } from '../../testing/trials/kit.ts'
+import { failedOnce } from '../../testing/trials/samples.ts'
+import { systemClock } from '../system/clock.ts'
+import { systemDice } from '../system/dice.ts'
+import { open } from './index.ts'
+
+const PASSWORD = 's3cret@word'
+const ENCODED = encodeURIComponent(PASSWORD)
+
+describeOwnKafka('kafka behind TLS and passwords', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'reprieve-secure-'))
+  const facts: Fact[] = []
+  const tools = { clock: systemClock, dice: systemDice(), journal: (fact: Fact) => void facts.push(fact) }
+  let files: Certificates
+  let kafka: OwnKafka | undefined
+  let tls: number
+  let sasl: number
+  let both: number
+
+  beforeAll(async () => {
+    if (!hasOpenssl) return
+    files = makeCertificates(dir)
+    const store = join(dir, 'store.pem')
+    writeFileSync(store, readFileSync(files.server.key, 'utf8') + readFileSync(files.server.cert, 'utf8'))
+    ;[tls, sasl, both] = (await freePorts(3)) as [number, number, number]
+    const extra = `TLS://127.0.0.1:${tls},SASL://127.0.0.1:${sasl},BOTH://127.0.0.1:${both}`
+    const modules = 'org.apache.kafka.common.security'
+    const users = Object.fromEntries(
+      ['sasl', 'both'].flatMap((listener) => [
+        [
+          `listener.name.${listener}.plain.sasl.jaas.config`,
+          `${modules}.plain.PlainLoginModule required user_ann="${PASSWORD}";`,
+        ],
+        ...['scram-sha-256', 'scram-sha-512'].map((scram) => [
+          `listener.name.${listener}.${scram}.sasl.jaas.config`,
+          `${modules}.scram.ScramLoginModule required;`,
+        ]),
+      ]),
+    )
+    kafka = await ownKafka({
+      scram: ['SCRAM-SHA-256', 'SCRAM-SHA-512'].map((scram) => `${scram}=[name=ann,password=${PASSWORD}]`),
+      settings: (usual) => ({
+        listeners: `${usual.listeners},${extra}`,
+        'advertised.listeners': `${usual['advertised.listeners']},${extra}`,
+        'listener.security.protocol.map':
+          'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,TLS:SSL,SASL:SASL_PLAINTEXT,BOTH:SASL_SSL',
+        'sasl.enabled.mechanisms': 'PLAIN,SCRAM-SHA-256,SCRAM-SHA-512',
+        'ssl.keystore.type': 'PEM',
+        'ssl.keystore.location': store,
+        ...users,
+      }),
+    })
+  }, 90_000)
+  afterAll(async () => {
+    await kafka?.close()
+    rmSync(dir, { recursive: true, force: true })
+  })
+
+  /** Publishes, puts off, takes again: every connection there is. */
+  const works = async (url: string) => {
+    const world = realWorld(open, url, tools)
+    const { transport } = await open(url, tools)
+    try {
+      const to = makeSubscription(world)
+      const inlet = await transport.subscribe(to)
+      await transport.publish(to.topic, makeEvents(world, 3))
+      const got = await take(world, inlet, 3)
+      await settleAll(
+        inlet,
+        got.map((delivery) => ({ do: 'later', delivery, parcel: failedOnce(world, delivery.parcel, 0) })),
+      )
+      await ackAll(inlet, await take(world, inlet, 3))
+    } finally {
+      await transport.close()
+    }
+  }
+  const refusal = async (url: string): Promise<ReprieveError> => {
+    const since = Date.now()
+    const error: unknown = await open(url, tools).then(
+      () => 'opened',
+      (reason) => reason,
+    )
+    expect(error).toBeInstanceOf(ReprieveError)
+    expect(Date.now() - since).toBeLessThan(20_000)
+    expect(inspect(error, { depth: 20, showHidden: true })).not.toMatch(/s3cret|wr0ng/)
+    return error as ReprieveError
+  }
+
+  it('works by TLS, by SASL, and by both, with each mechanism', async (test) => {
+    if (!hasOpenssl) return test.skip('openssl is not on this machine')
+    await works(`kafka://127.0.0.1:${tls}?ca=${files.ca}`)
+    await works(`kafka://ann:${ENCODED}@127.0.0.1:${sasl}`)
+    await works(`kafka://ann:${ENCODED}@127.0.0.1:${sasl}?sasl=scram-sha-256`)
+    await works(`kafka://ann:${ENCODED}@127.0.0.1:${both}?sasl=scram-sha-512&ca=${files.ca}`)
+    expect(JSON.stringify(facts)).not.toMatch(/s3cret/)
+  })
+
+  it('takes user, password and authority from the environment', async (test) => {
+    if (!hasOpenssl) return test.skip('openssl is not on this machine')
+    const mine = { USER: 'ann', PASSWORD, CA: files.ca }
+    for (const [name, value] of Object.entries(mine)) process.env[`REPRIEVE_KAFKA_${name}`] = value
+    try {
+      await works(`kafka://127.0.0.1:${both}?sasl=plain`)
+    } finally {
+      for (const name of Object.keys(mine)) delete process.env[`REPRIEVE_KAFKA_${name}`]
+    }
+  })
+
+  it('says what is wrong with password, mechanism, authority and port, each with its fix and no secret', async (test) => {
+    if (!hasOpenssl) return test.skip('openssl is not on this machine')
+    for (const scheme of ['plain', 'scram-sha-256']) {
+      const wrong = await refusal(`kafka://ann:wr0ng@127.0.0.1:${sasl}?sasl=${scheme}`)
+      expect(wrong.fix).toMatch(/mend user and password .* REPRIEVE_KAFKA_USER and REPRIEVE_KAFKA_PASSWORD/)
+    }
+    expect((await refusal(`kafka://127.0.0.1:${tls}?ca=${files.stranger}`)).fix).toMatch(/'\?ca='/)
+    expect((await refusal(`kafka://127.0.0.1:${tls}?tls=true`)).fix).toMatch(/REPRIEVE_KAFKA_CA/)
+    expect((await refusal(`kafka://${kafka!.brokers[0]}?tls=true`)).fix).toMatch(/without TLS/)
+    expect((await refusal(`kafka://127.0.0.1:${tls}`)).fix).toMatch(/tls=true/)
+    const absent = await refusal(`kafka://127.0.0.1:${tls}?ca=/nowhere/ca.pem`)
+    expect(absent.message).toMatch(/'\/nowhere\/ca\.pem' of 'ca' .*ENOENT/)
+  })
+})

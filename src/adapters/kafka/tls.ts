@@ -1,0 +1,30 @@
+import { readFile } from 'node:fs/promises'
+import { ReprieveError } from '../../core/error.ts'
+
+/** The files of PEM text that a URL or the environment names. */
+export interface TlsFiles {
+  /** Who vouches for the brokers, in place of the well-known authorities. */
+  readonly ca?: string
+  /** Our own certificate and its key, where the brokers ask for one. */
+  readonly cert?: string
+  readonly key?: string
+}
+
+/** Read once: the client makes connections by itself. */
+export const readTls = async ({ ca, cert, key }: TlsFiles) => ({
+  ...(ca && { ca: await pem(ca, 'ca') }),
+  ...(cert && { cert: await pem(cert, 'cert') }),
+  ...(key && { key: await pem(key, 'key') }),
+})
+
+const pem = async (file: string, name: string): Promise<Buffer> => {
+  try {
+    return await readFile(file)
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    throw new ReprieveError('bad_url', `the file '${file}' of '${name}' for Kafka can't be read (${code})`, {
+      fix: `name a file of PEM text that this process may read, by '?${name}=' or REPRIEVE_KAFKA_${name.toUpperCase()}`,
+      cause,
+    })
+  }
+}
