@@ -17,6 +17,7 @@ import {
   createOffice,
   enactApart,
   enactTogether,
+  foreignDestinations,
   type Hand,
   knownDestinations,
   type Office,
@@ -147,7 +148,7 @@ export const reprieve = async (options: Options = {}): Promise<Reprieve> => {
       await app.start()
       const destinations = app.destinations()
       await rememberDestinations(store.board, destinations)
-      if (withOffice) await office.open(destinations)
+      if (withOffice) await office.open([...destinations, ...foreignDestinations(book)])
     },
     close: closeOnce,
     [Symbol.asyncDispose]: () => closeOnce(),

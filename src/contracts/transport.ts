@@ -1,7 +1,9 @@
 import type { Event } from '../core/event.ts'
+import type { Found } from '../core/found.ts'
 import type { Claim, LedgerKey } from '../core/ledger.ts'
 import type { Letter, Receipt } from '../core/letter.ts'
 import type { Ordering } from '../core/ordering.ts'
+import type { Origin } from '../core/origin.ts'
 import type { Parcel } from '../core/parcel.ts'
 import type { Instant, Millis } from '../core/time.ts'
 import type { Effect } from './tx.ts'
@@ -36,6 +38,8 @@ export interface Destination {
   readonly name: string
   /** The broker itself drops what has lain there longer. Absent: it keeps it. */
   readonly expire?: Millis
+  /** Someone else's: it is never created, and never changed but for what is taken from it. */
+  readonly foreign?: boolean
 }
 
 /** One handing-over of an event, to be settled exactly once. Offsets, tags and leases stay in the adapter. */
@@ -47,6 +51,16 @@ export interface Delivery {
   readonly claim?: Claim
   /** The record could not be read as an event: why. Its parcel then carries the raw bytes. */
   readonly broken?: string
+  /** At a destination, of what is not ours: what the broker and its writer tell of it. */
+  readonly found?: Found
+}
+
+/** A message that someone else wrote, on its way back to where it came from. */
+export interface Returning {
+  readonly origin: Origin
+  readonly event: Event
+  /** Put on it beside what it had. */
+  readonly headers: Readonly<Record<string, string>>
 }
 
 export type Settlement = {
@@ -106,7 +120,10 @@ export interface Transport {
   publish(topic: string, events: readonly Event[]): Promise<void>
   /** Creates what the subscription needs, destinations included. Subscribing again is the same subscription. */
   subscribe(to: Subscription): Promise<Inlet>
-  /** The office's door: hands over what was buried or sent to a destination, and creates it where it is missing. */
+  /**
+   * The office's door: hands over what was buried or sent to a destination, and creates it where it is missing; one that
+   * is `foreign` it does not create, but rejects.
+   */
   collect(destination: Destination): Promise<Inlet>
   /**
    * To one subscription only: retries, replays, ordered events from a broker. Rejects where it does not exist. In the
@@ -114,6 +131,11 @@ export interface Transport {
    * its key is held behind, and what stands in the line of its key already is passed over.
    */
   forward(to: Address, parcels: readonly Parcel[]): Promise<void>
+  /**
+   * Where it hands over what others wrote (`Delivery.found`): sends it where it came from, as it was but for what brokers
+   * added. Resolves when durable; rejects where nobody takes it any more, and some may have been sent then.
+   */
+  sendBack?(messages: readonly Returning[]): Promise<void>
   /** Where `can.order` is 'key': what waits behind these letters goes on, in order. What holds no key is passed over. */
   release?(to: Address, keys: readonly DeadKey[]): Promise<void>
   /** Where `can.order` is 'key': how many wait behind each of these letters. */

@@ -28,6 +28,7 @@ export type ErrorCode =
   | 'no_order' // order by key asked where nothing can keep it
   | 'topology_differs' // a queue or topic exists with other settings than the rules ask for
   | 'unheard' // published where nobody is subscribed
+  | 'unknown_destination' // a queue or topic of someone else's that is not there
   | 'unknown_group' // no dead letters have this fingerprint
   | 'unknown_letter' // no dead letter has this id
   | 'unknown_subscription' // forwarded to a subscription that does not exist

@@ -22,7 +22,7 @@ export const fingerprintAnew = (letter: Letter): string => {
   const failure = {
     category,
     kind,
-    name: found ? FOUND : (letter.trail.records.at(-1)?.name ?? ''),
+    name: letter.trail.records.at(-1)?.name ?? (found ? FOUND : ''),
     message: error,
     ...(code !== undefined && { code }),
     ...(status !== undefined && { status }),

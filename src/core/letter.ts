@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { fromJson, toJson } from './cloudevents.ts'
 import { type Event, encodeData } from './event.ts'
 import type { Category, Failure, Kind } from './failure.ts'
+import type { Nowhere, Origin } from './origin.ts'
 import type { Parcel } from './parcel.ts'
 import { type Instant, iso } from './time.ts'
 import type { AttemptRecord, Trail } from './trail.ts'
@@ -41,6 +42,8 @@ export interface Letter {
   readonly limit: number
   readonly firstFailureAt: Instant
   readonly buriedAt: Instant
+  /** Of a letter that someone else wrote: where a replay goes. Absent: to the subscription, as with our own. */
+  readonly origin?: Origin | Nowhere
 }
 
 /** How a replayed event ended, for the office. */
@@ -144,6 +147,7 @@ export interface Envelope {
   readonly headers: Readonly<Record<string, string>>
   readonly trail: Trail
   readonly originalMessage: Record<string, unknown>
+  readonly origin?: Origin | Nowhere
 }
 
 export const toEnvelope = (letter: Letter): Envelope => ({
@@ -181,6 +185,7 @@ export const toEnvelope = (letter: Letter): Envelope => ({
   headers: letter.event.headers,
   trail: letter.trail,
   originalMessage: toJson(letter.event),
+  ...(letter.origin && { origin: letter.origin }),
 })
 
 /** The letter as an event, to be carried to its destination by any transport. */
@@ -194,6 +199,9 @@ export const letterEvent = (letter: Letter): Event => ({
   headers: {},
   ...(encodeData(toEnvelope(letter)) as { data: Uint8Array; datacontenttype: string }),
 })
+
+/** What we send to destinations ourselves. Anything else there was written by someone else. */
+export const isOurs = ({ type }: Event): boolean => type === LETTER_TYPE || type === RECEIPT_TYPE
 
 /** The letter an event carries, or undefined where it carries none. */
 export const readLetter = (event: Event): Letter | undefined => {
@@ -222,6 +230,7 @@ export const readLetter = (event: Event): Letter | undefined => {
     limit: envelope.attemptLimit,
     firstFailureAt: Date.parse(envelope.firstFailureAt),
     buriedAt: Date.parse(envelope.routedToDlqAt),
+    ...(envelope.origin && { origin: envelope.origin }),
   }
 }
 

@@ -24,6 +24,15 @@ export const knownDestinations = async (board: Board, book: RuleBook): Promise<r
     const rows = Object.keys(events ?? {})
     return destinationsFor(book, service, rows.length > 0 ? rows : ['*'])
   })
-  const byName = new Map([...written, ...named].map((destination) => [destination.name, destination]))
+  const byName = new Map(
+    [...written, ...named, ...foreignDestinations(book)].map((destination) => [
+      destination.name,
+      destination,
+    ]),
+  )
   return [...byName.values()]
 }
+
+/** What others write, named in the rules to be taken over too. */
+export const foreignDestinations = ({ foreign }: RuleBook): readonly Destination[] =>
+  [...foreign.keys()].map((name) => ({ name, foreign: true }))

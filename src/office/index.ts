@@ -1,6 +1,6 @@
 export type { Acting } from './acting.ts'
 export { type AuditFilter, type Auditing, createAuditing, type Verified } from './auditing.ts'
-export { knownDestinations, rememberDestinations } from './destinations.ts'
+export { foreignDestinations, knownDestinations, rememberDestinations } from './destinations.ts'
 export { enactApart, enactTogether } from './enact.ts'
 export type { Finding, Found, GroupOptions, TendOptions } from './finding.ts'
 export { type LetterGroup, NOT_AT_AN_END } from './groups.ts'

@@ -1,9 +1,9 @@
 import type { Letters } from '../contracts/letters.ts'
 import type { Tools } from '../contracts/tools.ts'
 import type { Delivery, Destination, Inlet, Transport } from '../contracts/transport.ts'
-import { fingerprint } from '../core/fingerprint.ts'
-import { FOUND } from '../core/group.ts'
-import { type Letter, letterId, readLetter, readReceipt } from '../core/letter.ts'
+import type { Keeping } from '../core/found.ts'
+import { readLetter, readReceipt } from '../core/letter.ts'
+import { foundLetters } from './found.ts'
 
 /** Takes over what arrives at a destination. Kept and committed first, acknowledged after. */
 export interface Intake {
@@ -15,6 +15,7 @@ export interface Intake {
 }
 
 const BATCH = 100
+const NOT_ENDED = ['open', 'replaying'] as const
 /** How long to wait for what the lag promised: joining a consumer group takes its time. */
 const PATIENCE = 5000
 
@@ -23,13 +24,30 @@ export const openIntake = async (
   destination: Destination,
   letters: Letters,
   tools: Tools,
+  keeping: Keeping,
 ): Promise<Intake> => {
   const { clock, journal } = tools
-  const inlet = await transport.collect(destination)
+  let opened = destination.foreign ? undefined : await transport.collect(destination)
+  let closed = false
+  /** Someone else's need not be there when we begin: it is asked for until it is. */
+  const openInlet = async (): Promise<Inlet> => {
+    opened ??= await transport.collect(destination)
+    if (closed) await opened.close()
+    return opened
+  }
 
   const take = async (max: number, stop: AbortSignal): Promise<number> => {
+    const inlet = await openInlet()
     const batch = await inlet.receive(max, stop)
-    if (batch.length > 0) await takeOver(inlet, batch, destination.name, transport.name, letters, tools)
+    if (batch.length > 0)
+      await takeOver(
+        inlet,
+        batch,
+        { destination: destination.name, transport: transport.name },
+        letters,
+        tools,
+        keeping,
+      )
     return batch.length
   }
 
@@ -69,6 +87,12 @@ export const openIntake = async (
     },
     catchUp: async (stop) => {
       let taken = 0
+      const inlet = await openInlet().catch((error: Error & { code?: string }) => {
+        // what somebody else has not made yet holds nothing
+        if (error.code !== 'unknown_destination') throw error
+        journal({ at: clock.now(), is: 'trouble', where: `ingesting ${destination.name}`, error })
+      })
+      if (!inlet) return 0
       for (let { waiting } = await inlet.lag(); waiting > 0 && !stop.aborted; ) {
         const some = await patiently((signal) => take(Math.min(waiting, BATCH), signal), stop)
         taken += some
@@ -79,39 +103,43 @@ export const openIntake = async (
       }
       return taken
     },
-    close: () => inlet.close(),
+    close: async () => {
+      closed = true
+      await opened?.close()
+    },
   }
 }
 
 const takeOver = async (
   inlet: Inlet,
   batch: readonly Delivery[],
-  destination: string,
-  transport: string,
+  where: { readonly destination: string; readonly transport: string },
   letters: Letters,
-  { clock, journal }: Tools,
+  { clock, journal, dice }: Tools,
+  keeping: Keeping,
 ): Promise<void> => {
   const now = clock.now()
   const receipts = batch.flatMap(({ parcel }) => readReceipt(parcel.event) ?? [])
-  const arrived = batch
-    .filter(({ parcel }) => !readReceipt(parcel.event))
-    .map(
-      (delivery) => readLetter(delivery.parcel.event) ?? foundLetter(delivery, destination, transport, now),
-    )
+  const others = batch.filter(({ parcel }) => !readReceipt(parcel.event))
+  const ours = others.flatMap(({ parcel }) => readLetter(parcel.event) ?? [])
+  const theirs = ours.length === others.length ? [] : others.filter(({ parcel }) => !readLetter(parcel.event))
+  const found = await foundLetters(theirs, where, keeping, letters, dice, now)
+  const arrived = [...ours, ...found]
   await letters.keep(arrived)
   await letters.mark([
     ...receipts.map(({ letter, at }) => ({
       id: letter,
-      from: ['open', 'replaying'] as const,
+      from: NOT_ENDED,
       to: 'resolved' as const,
       at,
     })),
-    ...arrived.flatMap(({ trail, buriedAt }) =>
+    ...arrived.flatMap(({ trail, buriedAt, reason }) =>
       trail.replay
         ? [
             {
               id: trail.replay.letter,
-              from: ['open', 'replaying'] as const,
+              // of foreign ones nobody tells the end: they count as resolved until they come back
+              from: [...NOT_ENDED, ...(reason === 'found' ? (['resolved'] as const) : [])],
               to: 'dead again' as const,
               at: buriedAt,
             },
@@ -122,40 +150,4 @@ const takeOver = async (
   await inlet.settle(batch.map((delivery) => ({ do: 'ack', delivery })))
   for (const { id, service } of arrived) journal({ at: now, is: 'letter kept', letter: id, service })
   for (const { letter, outcome } of receipts) journal({ at: now, is: 'receipt', letter, outcome })
-}
-
-/** Something lies at the destination that we did not write: it is kept with what can be known of it. */
-const foundLetter = (
-  { parcel, broken }: Delivery,
-  destination: string,
-  transport: string,
-  now: number,
-): Letter => {
-  const { event } = parcel
-  const service = 'unknown'
-  const failure = {
-    category: 'unknown',
-    kind: 'handler',
-    name: FOUND,
-    message: broken ?? 'found at the dead-letter destination, written by someone else',
-    because: 'nothing tells why it is here',
-  } as const
-  return {
-    id: letterId(destination, event.type, event.id, 0),
-    destination,
-    service,
-    topic: event.type,
-    consumerGroup: service,
-    transport,
-    event,
-    trail: parcel.trail,
-    category: failure.category,
-    kind: failure.kind,
-    reason: 'found',
-    error: failure.message,
-    fingerprint: fingerprint(failure, { service, topic: destination, type: event.type }),
-    limit: 0,
-    firstFailureAt: now,
-    buriedAt: now,
-  }
 }

@@ -5,14 +5,16 @@ import type { Destination, Transport } from '../contracts/transport.ts'
 import { type ActName, type ActOnLetters, hashOfIds } from '../core/acts.ts'
 import type { Details } from '../core/audit.ts'
 import { ReprieveError } from '../core/error.ts'
+import { whyStays } from '../core/found.ts'
 import type { Letter } from '../core/letter.ts'
 import type { Millis } from '../core/time.ts'
 import type { RuleBook } from '../rules/index.ts'
 import { type Acting, createActor } from './acting.ts'
 import { deadKeysAt } from './dead-keys.ts'
 import { createFinding, type Finding } from './finding.ts'
+import { keepingOf } from './found.ts'
 import { type Intake, openIntake } from './ingest.ts'
-import { byAddress, replayParcel } from './replay.ts'
+import { sendLetters } from './send-letters.ts'
 
 /** What an operator can do, once, for command line, library and console alike. */
 export interface Office extends Finding {
@@ -92,7 +94,11 @@ export const createOffice = async (options: OfficeOptions): Promise<Office> => {
   const intakes = (destinations: readonly Destination[]): Promise<Intake[]> => {
     const all = [...destinations, { name: receiptTo }]
     return Promise.all(
-      sources.flatMap((source) => all.map((destination) => openIntake(source, destination, letters, tools))),
+      sources.flatMap((source) =>
+        all
+          .filter(({ foreign }) => !foreign || source === transport)
+          .map((each) => openIntake(source, each, letters, tools, keepingOf(book, each.name))),
+      ),
     )
   }
 
@@ -110,16 +116,18 @@ export const createOffice = async (options: OfficeOptions): Promise<Office> => {
     act: ActOnLetters,
   ) => {
     const at = clock.now()
-    const marks = batch.map(({ letter }) => ({ id: letter.id, from, to: 'replaying' as const, at }))
+    const able = batch.filter(({ letter }) => whyStays(letter) === undefined)
+    const marks = able.map(({ letter }) => ({ id: letter.id, from, to: 'replaying' as const, at }))
     const marked = await letters.mark(marks, { ...act, at })
-    const ours = batch.filter((_, i) => marked[i])
+    const ours = able.filter((_, i) => marked[i])
     try {
-      for (const group of byAddress(ours)) {
-        await transport.forward(
-          group.to,
-          group.letters.map((letter) => replayParcel(letter, receiptTo, at)),
-        )
-      }
+      const ended = await sendLetters(
+        transport,
+        ours.map(({ letter }) => letter),
+        receiptTo,
+        at,
+      )
+      await letters.mark(ended.map(({ id }) => ({ id, from: ['replaying'], to: 'resolved', at })))
     } catch (error) {
       // none of the batch is known to be on its way: offered again, and dedup keeps doubles single
       await letters.mark(
@@ -149,7 +157,8 @@ export const createOffice = async (options: OfficeOptions): Promise<Office> => {
 
   const whyNot = async (id: string): Promise<string> => {
     const [found] = await letters.find({ ids: [id] }, 1)
-    return found ? `it is ${found.state}` : 'no letter has this id'
+    if (!found) return 'no letter has this id'
+    return (found.state === 'open' && whyStays(found.letter)) || `it is ${found.state}`
   }
 
   /** Taken first, so that nobody replays them meanwhile; then their followers are let go. */

@@ -6,7 +6,13 @@ import type { Naming } from './naming.ts'
 import type { Path, Place } from './place.ts'
 import { buildPolicies, type PolicyFor } from './policies.ts'
 import { present } from './present.ts'
-import type { WrittenBook, WrittenDefaults, WrittenRecovery, WrittenService } from './schema.ts'
+import type {
+  WrittenBook,
+  WrittenDefaults,
+  WrittenForeign,
+  WrittenRecovery,
+  WrittenService,
+} from './schema.ts'
 
 /** A rule book that holds: what it says, over what is built in. Plain data; nothing in it changes. */
 export interface RuleBook {
@@ -21,6 +27,8 @@ export interface RuleBook {
   readonly stores: ReadonlyMap<string, string | undefined>
   /** Letters of transient failures go back by themselves; absent: they don't. */
   readonly recovery?: WrittenRecovery
+  /** Queues and topics in which others leave their dead letters, by name. */
+  readonly foreign: ReadonlyMap<string, WrittenForeign>
   readonly defaults: WrittenDefaults
   readonly services: ReadonlyMap<string, WrittenService>
   readonly dapr: NonNullable<WrittenBook['dapr']>
@@ -62,6 +70,7 @@ export const buildBook = (
       ...Object.entries(written.stores ?? {}).map(([name, url]) => [name, url || undefined] as const),
     ]),
     ...(written.recovery !== undefined && written.recovery !== 'off' && { recovery: written.recovery }),
+    foreign: new Map(Object.entries(written.foreign ?? {})),
     defaults: written.defaults ?? {},
     services: new Map(Object.entries(written.services ?? {})),
     dapr: written.dapr ?? {},

@@ -26,6 +26,7 @@ export const checkBook = (root: unknown): readonly Finding[] => {
     findings.push(...checkCircles(section, loose(book[section])))
   }
   findings.push(...checkBreakers(book))
+  findings.push(...checkForeign(loose(book.foreign)))
   return [...findings, ...checkServices(book), ...checkTopics(loose(book.topics))]
 }
 
@@ -160,5 +161,14 @@ function* checkTopics(topics: Loose): Generator<Finding> {
       }
       homes.set(type, home ?? topic)
     }
+  }
+}
+
+function* checkForeign(foreign: Loose): Generator<Finding> {
+  for (const [name, entry] of Object.entries(foreign)) {
+    const { replay, service, topic } = loose(entry)
+    if (replay !== 'service' || (service !== undefined && topic !== undefined)) continue
+    const expected = 'service and topic beside it: which subscription is meant'
+    yield { path: ['foreign', name, 'replay'], at: 'value', found: "'service'", expected }
   }
 }

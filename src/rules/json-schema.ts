@@ -28,6 +28,7 @@ const PARTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     defaults: 'rules',
     services: 'rules',
     recovery: 'recovery',
+    foreign: 'foreign',
     dapr: 'dapr',
     lint: 'lint',
   },

@@ -13,6 +13,8 @@ export const MEANINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     timeouts: 'Durations by name, beside fast, default and slow.',
     dependencies: 'Downstreams by name, for ctx.call, beside the built-in ones.',
     recovery: 'Replays letters of transient failures on a schedule, or off, as it is without this.',
+    foreign:
+      'Queues and topics in which others leave dead letters, by name: the office takes those over too.',
     stores: 'URLs of stores by name. One without a URL is served by the app’s own store.',
     defaults: 'What holds for all services.',
     services: 'Consumers by name, and what holds for them and their events.',
@@ -181,6 +183,12 @@ export const MEANINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     every: 'How often. Default: 1h.',
     most: 'At most so many letters each time, the oldest first. Default: 1000.',
     times: 'An event that was sent back so often already is left alone. Default: 3.',
+  },
+  foreign: {
+    service: 'To whom its letters belong.',
+    topic: 'The topic of that service, where its letters don’t tell.',
+    replay:
+      'Where replays go: origin, as they were published · queue, the one they died in · service, our own subscription · off.',
   },
   lint: { silence: 'Findings that are known and meant.' },
   silence: {

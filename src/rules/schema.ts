@@ -114,6 +114,14 @@ export const bookSchema = (names: Names) => {
       }),
     ).optional(),
     recovery: recovery.optional(),
+    foreign: named(
+      text,
+      mapping({
+        service: name.optional(),
+        topic: name.optional(),
+        replay: choice('origin', 'queue', 'service', 'off').optional(),
+      }),
+    ).optional(),
     stores: named(name, z.string({ error: 'a URL, or nothing' }).nullable()).optional(),
     defaults: mapping({ ...serviceOnly, ...rules }).optional(),
     services: named(
@@ -154,4 +162,5 @@ export type WrittenPolicy = NonNullable<Written['policies']>[string]
 export type WrittenBreaker = NonNullable<Written['breakers']>[string]
 export type WrittenDependency = NonNullable<Written['dependencies']>[string]
 export type WrittenRecovery = Exclude<NonNullable<Written['recovery']>, 'off'>
+export type WrittenForeign = NonNullable<Written['foreign']>[string]
 export type WrittenAlert = NonNullable<NonNullable<WrittenRules['alerts']>[Metric]>

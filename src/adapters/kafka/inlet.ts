@@ -1,6 +1,8 @@
 import type { Delivery, Inlet } from '../../contracts/transport.ts'
 import { ReprieveError } from '../../core/error.ts'
+import { isOurs } from '../../core/letter.ts'
 import type { Instant } from '../../core/time.ts'
+import { readFound } from './found.ts'
 import type { Door, Group } from './group.ts'
 import type { Slot } from './holding.ts'
 import { readRecord } from './incoming.ts'
@@ -19,6 +21,8 @@ export interface InletOptions {
   readonly post: Post
   readonly topics: Topics
   destination(name: string): WantedTopic
+  /** A destination: what lies there may be written by anyone. */
+  readonly collects?: boolean
 }
 
 /** Where a delivery came from, in the delivery itself: no table to keep, and copies of it are as good. */
@@ -43,6 +47,10 @@ export const openInlet = (options: InletOptions): Inlet => {
     slot.holder = door
     door.out++
     const delivery: Handed = { parcel, redelivered, [SLOT]: slot }
+    if (options.collects && !isOurs(event)) {
+      const found = readFound(slot.record!, tenure, offset, timestamp)
+      return { ...delivery, found, ...(broken !== undefined && { broken }) }
+    }
     return broken === undefined ? delivery : { ...delivery, broken }
   }
   /** Partitions give even shares, so that none waits for the others to run dry. */

@@ -7,6 +7,7 @@ import { eventRecord, parcelRecord } from './outgoing.ts'
 import { parking } from './parking.ts'
 import { passing } from './passing.ts'
 import { postOffice } from './post.ts'
+import { addressOf, returningRecord } from './returning.ts'
 import { tidying } from './tidying.ts'
 import { LONGEST, late, retryTopic, retryTopics } from './tiers.ts'
 import { topicsOf, type WantedTopic } from './topics.ts'
@@ -75,15 +76,27 @@ export const kafkaTransport = (wire: Wire): Transport & { readonly counts: Count
         onEmpty: () => groups.delete(name),
       }),
     )
-  const officeGroup = (topic: string): Group => {
+  /** Someone else's topic is never created. */
+  const checkThere = async (topic: string): Promise<void> => {
+    if (await topics.exist([topic])) return
+    throw new ReprieveError(
+      'unknown_destination',
+      `kafka: there is no topic '${topic}', and it is not ours to make`,
+      {
+        fix: 'start whoever writes to it, or mend its name under foreign in the rule book',
+      },
+    )
+  }
+  const officeGroup = (topic: string, foreign: boolean): Group => {
     const name = `reprieve-office.${topic}`
     return groupOf(name, () =>
       consumerGroup(wire, {
         name,
-        parcelTopics: [topic],
+        // what looks like our headers in someone else's topic is not
+        parcelTopics: foreign ? [] : [topic],
         // Put off so rarely that it waits in the destination itself.
         later: () => topic,
-        ensure: (names, anew) => topics.ensure(names.map(destination), anew),
+        ensure: (names, anew) => (foreign ? checkThere(topic) : topics.ensure(names.map(destination), anew)),
         onEmpty: () => groups.delete(name),
       }),
     )
@@ -126,13 +139,14 @@ export const kafkaTransport = (wire: Wire): Transport & { readonly counts: Count
       alive()
       return openInlet({ wire, group: serviceGroup(name), topic, window, post, topics, destination })
     },
-    collect: async ({ name, expire }) => {
+    collect: async ({ name, expire, foreign = false }) => {
       alive()
       if (expire !== undefined) expiries.set(name, expire)
-      await topics.ensure([destination(name)])
+      await (foreign ? checkThere(name) : topics.ensure([destination(name)]))
       alive()
-      const group = officeGroup(name)
-      return openInlet({ wire, group, topic: name, window: OFFICE_WINDOW, post, topics, destination })
+      const group = officeGroup(name, foreign)
+      const window = OFFICE_WINDOW
+      return openInlet({ wire, group, topic: name, window, post, topics, destination, collects: true })
     },
     forward: async ({ topic, consumerGroup: name }, parcels) => {
       alive()
@@ -143,6 +157,11 @@ export const kafkaTransport = (wire: Wire): Transport & { readonly counts: Count
       }
       const now = tools.clock.now()
       await sendAll(parcels.map((parcel) => parcelRecord(retryTopic(name, parcel.due - now), topic, parcel)))
+    },
+    sendBack: async (messages) => {
+      alive()
+      for (const topic of new Set(messages.map((each) => addressOf(each).topic))) await checkThere(topic)
+      await sendAll(messages.map((each) => returningRecord(each, topics.partitions(addressOf(each).topic))))
     },
     close: () => {
       closed ??= (async () => {

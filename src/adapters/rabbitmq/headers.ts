@@ -24,7 +24,7 @@ export const TYPE = `${OURS}type`
 const ESCAPED = `${OURS}header-`
 
 /** What the broker writes, or acts on: it must not travel on with a copy. */
-const BROKERS = /^(?:x-death|x-(?:first|last)-death-|x-delivery-count|x-acquired-count|B?CC$)/
+export const BROKERS = /^(?:x-death|x-(?:first|last)-death-|x-delivery-count|x-acquired-count|B?CC$)/
 
 export const isStructured = (contentType: string | undefined): boolean =>
   contentType?.toLowerCase().startsWith(STRUCTURED_TYPE) ?? false

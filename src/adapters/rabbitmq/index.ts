@@ -9,6 +9,7 @@ import { type Door, openInlet } from './inlet.ts'
 import { closedError, openLink } from './link.ts'
 import { checkTopic, exchangeOfDead, LONGEST_WAIT, queueOf, tierFor } from './names.ts'
 import { type Fate, openOutlet } from './outlet.ts'
+import { returningMessage } from './returning.ts'
 import { readUrl, type Settings } from './settings.ts'
 import { declareDestination, declareSubscription, waitingIn } from './topology.ts'
 import { checkCarried, writeEvent } from './write.ts'
@@ -100,6 +101,7 @@ export const openTransport = async (
         topic: destination.name,
         window: COLLECTING,
         burial: '',
+        collects: true,
         declare: declareDestination(destination),
       }),
     forward: async (to, parcels) => {
@@ -113,6 +115,12 @@ export const openTransport = async (
         })
       }
       raise(await outlet.send(items), () => unknownSubscription(to, queue, place))
+    },
+    sendBack: async (messages) => {
+      const items = messages.map(returningMessage)
+      const fates = await outlet.send(items)
+      const lost = messages[fates.indexOf('unroutable')]
+      raise(fates, () => untaken(lost!.origin.to, place))
     },
     close: async () => {
       closed = true
@@ -135,6 +143,11 @@ const isMissing = (error: Error): boolean => (error.cause as { code?: unknown } 
 const unheard = (topic: string, place: string): ReprieveError =>
   new ReprieveError('unheard', `nobody is subscribed to the topic '${topic}' on RabbitMQ at ${place}`, {
     fix: `start a service with a handler for it once (its queue stays), or mend the topic's name`,
+  })
+
+const untaken = (to: string, place: string): ReprieveError =>
+  new ReprieveError('unheard', `nobody takes what is sent to ${to} on RabbitMQ at ${place}`, {
+    fix: 'start its consumer once, which declares and binds its queue; or replay: queue or service under foreign in the rule book',
   })
 
 const unknownSubscription = (to: Address, queue: string, place: string): ReprieveError =>

@@ -1,8 +1,12 @@
 import type { Tools } from '../../contracts/tools.ts'
 import type { Delivery, Inlet, Settled, Settlement } from '../../contracts/transport.ts'
 import { ReprieveError } from '../../core/error.ts'
+import { isOurs } from '../../core/letter.ts'
+import type { Instant } from '../../core/time.ts'
+import type { Message } from './client.ts'
 import type { Home } from './copies.ts'
 import type { Counts } from './counts.ts'
+import { readFound } from './found.ts'
 import type { Link } from './link.ts'
 import type { Outlet } from './outlet.ts'
 import { backoff, parting } from './patience.ts'
@@ -16,6 +20,13 @@ export interface Door extends Omit<From, 'mint'>, Home {
   /** One active consumer at a time, for the sake of order. */
   readonly alone?: boolean
   readonly declare: Declare
+  /** A destination: what lies there may be written by anyone. */
+  readonly collects?: boolean
+}
+
+const collected = (message: Message, from: From, now: Instant): Delivery => {
+  const delivery = readMessage(message, from, now)
+  return isOurs(delivery.parcel.event) ? delivery : { ...delivery, found: readFound(message) }
 }
 
 const LONGEST_BACKOFF = 30_000
@@ -90,7 +101,7 @@ export const openInlet = async (
     if (session.ended()) return deliveries
     for (const message of session.waiting.splice(0, max)) {
       const delivery: Handed = {
-        ...readMessage(message, from, now),
+        ...(door.collects ? collected(message, from, now) : readMessage(message, from, now)),
         session,
         tag: message.fields.deliveryTag,
       }

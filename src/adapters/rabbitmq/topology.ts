@@ -69,10 +69,20 @@ export const declareDestination =
       await channel.checkQueue(destination.name)
     } catch (error) {
       if (replyCode(error) !== 404) throw error
+      if (destination.foreign) throw missing(destination.name)
       const second = await spare()
       await second.assertQueue(destination.name, destinationOptions(destination))
     }
   }
+
+const missing = (name: string): ReprieveError =>
+  new ReprieveError(
+    'unknown_destination',
+    `there is no queue '${name}' on RabbitMQ, and it is not ours to make`,
+    {
+      fix: `start whoever declares it, or mend its name under foreign in the rule book`,
+    },
+  )
 
 /**
  * A tier is a fanout exchange and a queue with one time to live for all. What expires there goes to the default

@@ -39,17 +39,27 @@ const summary = (letter: Letter): readonly (readonly [string, string])[] => [
   ['topic', letter.topic],
   ['reason', letter.reason],
   ['failure', `${letter.category}, ${letter.kind}${letter.code === undefined ? '' : `, ${letter.code}`}`],
-  ['attempts', `${letter.trail.spent} of ${letter.limit}${generation(letter)}`],
+  ['attempts', attempts(letter)],
   ['first failed', iso(letter.firstFailureAt)],
   ['last failed', iso(lastFailureAt(letter))],
   ['buried', iso(letter.buriedAt)],
   ['destination', `${letter.destination} on ${letter.transport}`],
   ['group', letter.fingerprint],
+  ...(letter.origin === undefined ? [] : [['replay', wayBack(letter.origin)] as const]),
   ...(letter.trail.replay === undefined ? [] : [['earlier letter', letter.trail.replay.letter] as const]),
 ]
 
+const wayBack = (origin: NonNullable<Letter['origin']>): string =>
+  'nowhere' in origin ? `not possible: ${origin.nowhere}` : `to ${origin.to}`
+
 const waits = (behind: number): string =>
   `${behind} with its order key; they go on when it is replayed to a good end, or discarded`
+
+/** Of a letter that someone else wrote nobody knows how many were granted. */
+const attempts = (letter: Letter): string => {
+  const { trail, limit, reason } = letter
+  return `${trail.spent}${reason === 'found' ? '' : ` of ${limit}`}${generation(letter)}`
+}
 
 const generation = ({ trail }: Letter): string =>
   trail.generation === 0 ? '' : `, replay ${trail.generation}`
