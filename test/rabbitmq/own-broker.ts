@@ -1,14 +1,20 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe } from 'vitest'
-import { end, firstProgram, identify, type Process, run } from '../services/processes.ts'
-import { rabbitmq } from '../services/rabbitmq.ts'
+import { alive, end, firstProgram, identify, type Process, run } from '../services/processes.ts'
+import { brokerPorts, rabbitmq, startBroker, startEpmd } from '../services/rabbitmq.ts'
 
-/** A broker that belongs to one test, with its own `rabbitmqctl`: users and alarms of it touch nobody else. */
+/** A broker that belongs to one test, with its own `rabbitmqctl`: users, alarms and its death touch nobody else. */
 export interface OwnBroker {
   readonly url: string
+  readonly version: string
   control(...args: string[]): Promise<string>
+  /** By SIGKILL: nothing is said and nothing is saved. */
+  kill(): Promise<void>
+  /** The same port, the same files. */
+  start(): Promise<void>
   close(): Promise<void>
 }
 
@@ -16,36 +22,55 @@ const program = await rabbitmq.find()
 // Debian's on the PATH changes the user, who has another cookie
 const ctl = program && firstProgram([join(dirname(program.home), 'rabbitmqctl')])
 
+export const hasOwnBroker = ctl !== undefined && process.platform === 'linux'
+
 export const describeOwnBroker = (title: string, body: () => void): void => {
-  if (ctl && process.platform === 'linux') describe(title, body)
+  if (hasOwnBroker) describe(title, body)
   else describe.skip(`${title} (skipped: rabbitmq-server with rabbitmqctl is not on this machine)`, body)
 }
 
-export const ownBroker = async (): Promise<OwnBroker> => {
+/** `lines` are added to its configuration. */
+export const ownBroker = async (lines: readonly string[] = []): Promise<OwnBroker> => {
   const dir = mkdtempSync(join(tmpdir(), 'reprieve-own-rabbitmq-'))
-  const processes: Process[] = []
+  const ports = await brokerPorts()
+  const epmd: Process[] = []
+  let broker: Process[] = []
+  const into = (list: Process[]) => (pid: number, ask?: NodeJS.Signals) => {
+    const known = identify(pid, ask)
+    if (known) list.push(known)
+  }
+  const start = (): Promise<string> => {
+    broker = []
+    return startBroker(program!.home, dir, ports, into(broker), lines)
+  }
   const close = async (): Promise<void> => {
-    for (const each of processes.toReversed()) await end(each)
+    for (const each of [...broker.toReversed(), ...epmd]) await end(each)
     rmSync(dir, { recursive: true, force: true, maxRetries: 5 })
   }
   let url: string
   try {
-    url = await rabbitmq.start(program!, dir, (pid, ask) => {
-      const known = identify(pid, ask)
-      if (known) processes.push(known)
-    })
+    await startEpmd(dir, ports, into(epmd))
+    url = await start()
   } catch (error) {
     await close()
     throw error
   }
-  // the first that was started is the one who knows the names of nodes
-  const words = readFileSync(`/proc/${processes[0]!.pid}/cmdline`, 'utf8').split('\0')
   const env = {
     PATH: process.env.PATH,
     HOME: join(dir, 'home'),
     RABBITMQ_CONF_ENV_FILE: join(dir, 'none'),
-    RABBITMQ_NODENAME: `r${new URL(url).port}@localhost`,
-    ERL_EPMD_PORT: words[words.indexOf('-port') + 1],
+    RABBITMQ_NODENAME: `r${ports.port}@localhost`,
+    ERL_EPMD_PORT: String(ports.epmd),
   }
-  return { url, close, control: (...args) => run(ctl!, args, { env, cwd: dir }) }
+  return {
+    url,
+    version: (await rabbitmq.ping(url)) ?? '?',
+    control: (...args) => run(ctl!, args, { env, cwd: dir }),
+    kill: async () => {
+      for (const each of broker) if (alive(each)) process.kill(each.pid, 'SIGKILL')
+      while (broker.some(alive)) await sleep(5)
+    },
+    start: async () => void (await start()),
+    close,
+  }
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { aptInstall } from './apt.ts'
 import { freePorts } from './ports.ts'
 import { firstProgram, launch, onPath, untilAnswer } from './processes.ts'
-import type { Server } from './server.ts'
+import type { Server, Started } from './server.ts'
 
 // Debian's program on the PATH is a wrapper that changes the user: the real one comes first.
 const PLACES = [
@@ -18,7 +18,9 @@ export const rabbitmq: Server = {
   env: 'REPRIEVE_TEST_AMQP',
 
   async find() {
-    const home = firstProgram(PLACES) ?? onPath('rabbitmq-server')
+    // a broker of another version can be tried by naming its program
+    const named = process.env.REPRIEVE_RABBITMQ_SERVER
+    const home = firstProgram(named ? [named] : PLACES) ?? onPath('rabbitmq-server')
     return home && onPath('epmd') ? { home, version: installedVersion(home), how: 'installed' } : undefined
   },
 
@@ -30,21 +32,9 @@ export const rabbitmq: Server = {
   },
 
   async start(program, dir, started) {
-    const [port, epmdPort, distPort] = (await freePorts(3)) as [number, number, number]
-    const env = { ...environment(dir), ...erlangPorts(port, epmdPort, distPort) }
-    writeFiles(dir, port)
-
-    // Left to itself the broker would leave an epmd behind with a pid that nobody told us.
-    const epmd = launch(dir, 'epmd', ['-address', '127.0.0.1', '-port', String(epmdPort)], env)
-    started(epmd)
-    await untilAnswer(() => tcpAnswers(epmdPort), epmd, 10_000)
-
-    const broker = launch(dir, program.home, [], env)
-    started(broker)
-    const url = `amqp://guest:guest@127.0.0.1:${port}`
-    await untilAnswer(() => rabbitmq.ping(url), broker)
-    started(Number(readFileSync(join(dir, 'pid'), 'utf8'))) // the machine inside the broker's shell
-    return url
+    const ports = await brokerPorts()
+    await startEpmd(dir, ports, started)
+    return startBroker(program.home, dir, ports, started)
   },
 
   async ping(url) {
@@ -55,6 +45,41 @@ export const rabbitmq: Server = {
     await connection.close()
     return version
   },
+}
+
+export interface BrokerPorts {
+  readonly port: number
+  readonly epmd: number
+  readonly dist: number
+}
+
+export const brokerPorts = async (): Promise<BrokerPorts> => {
+  const [port, epmd, dist] = (await freePorts(3)) as [number, number, number]
+  return { port, epmd, dist }
+}
+
+/** Left to itself the broker would leave an epmd behind with a pid that nobody told us. */
+export const startEpmd = async (dir: string, { epmd }: BrokerPorts, started: Started): Promise<void> => {
+  const pid = launch(dir, 'epmd', ['-address', '127.0.0.1', '-port', String(epmd)], environment(dir))
+  started(pid)
+  await untilAnswer(() => tcpAnswers(epmd), pid, 10_000)
+}
+
+/** Also for one that was killed: the same files, the same ports. `lines` are added to its configuration. */
+export const startBroker = async (
+  home: string,
+  dir: string,
+  ports: BrokerPorts,
+  started: Started,
+  lines: readonly string[] = [],
+): Promise<string> => {
+  writeFiles(dir, ports.port, lines)
+  const broker = launch(dir, home, [], { ...environment(dir), ...erlangPorts(ports) })
+  started(broker)
+  const url = `amqp://guest:guest@127.0.0.1:${ports.port}`
+  await untilAnswer(() => rabbitmq.ping(url), broker)
+  started(Number(readFileSync(join(dir, 'pid'), 'utf8'))) // the machine inside the broker's shell
+  return url
 }
 
 function installedVersion(home: string): string {
@@ -68,11 +93,11 @@ function installedVersion(home: string): string {
   }
 }
 
-function writeFiles(dir: string, port: number): void {
-  for (const folder of ['home', 'log', 'mnesia']) mkdirSync(join(dir, folder))
+function writeFiles(dir: string, port: number, lines: readonly string[]): void {
+  for (const folder of ['home', 'log', 'mnesia']) mkdirSync(join(dir, folder), { recursive: true })
   writeFileSync(
     join(dir, 'rabbitmq.conf'),
-    `listeners.tcp.1 = 127.0.0.1:${port}\nloopback_users.guest = true\n`,
+    [`listeners.tcp.1 = 127.0.0.1:${port}`, 'loopback_users.guest = true', ...lines, ''].join('\n'),
   )
   writeFileSync(join(dir, 'enabled_plugins'), '[].\n')
 }
@@ -93,13 +118,13 @@ function environment(dir: string): NodeJS.ProcessEnv {
   }
 }
 
-function erlangPorts(port: number, epmdPort: number, distPort: number): NodeJS.ProcessEnv {
+function erlangPorts({ port, epmd, dist }: BrokerPorts): NodeJS.ProcessEnv {
   return {
     RABBITMQ_NODENAME: `r${port}@localhost`,
-    RABBITMQ_DIST_PORT: String(distPort),
+    RABBITMQ_DIST_PORT: String(dist),
     // The second part: without it nodes are listened for on every address.
     RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: '+S 2:2 -kernel inet_dist_use_interface {127,0,0,1}',
-    ERL_EPMD_PORT: String(epmdPort),
+    ERL_EPMD_PORT: String(epmd),
     ERL_EPMD_ADDRESS: '127.0.0.1',
   }
 }
