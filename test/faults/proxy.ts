@@ -6,7 +6,7 @@ export interface FaultProxy {
   /** The target's URL (or host:port) with our port in it. */
   readonly url: string
   readonly port: number
-  /** How many connections go through it now. */
+  /** How many connections clients keep to it now. */
   readonly open: number
   /** How many ever did. */
   readonly accepted: number
@@ -114,7 +114,7 @@ export const openProxy = async (
     url: plain ? `127.0.0.1:${ours}` : url.href,
     port: ours,
     get open() {
-      return pairs.size
+      return [...pairs].filter(({ near }) => !near.destroyed).length
     },
     get accepted() {
       return accepted

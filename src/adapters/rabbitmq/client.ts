@@ -1,4 +1,5 @@
 import { ReprieveError } from '../../core/error.ts'
+import type { TlsOptions } from './tls.ts'
 
 /**
  * The few members of amqplib that are used here. It is an optional peer: nobody who doesn't open an `amqp://`
@@ -20,10 +21,12 @@ export interface Server {
   readonly heartbeat: number
 }
 
-interface SocketOptions {
+interface SocketOptions extends TlsOptions {
   readonly noDelay: boolean
   readonly keepAlive: boolean
   readonly timeout: number
+  /** Ends the socket at once, whatever it is doing. */
+  readonly signal: AbortSignal
   readonly clientProperties: Readonly<Record<string, string>>
 }
 

@@ -26,7 +26,7 @@ const CONSUMER_TIMEOUT = 30 * 60_000
 export const doctor: Doctor = {
   checks: CHECKS,
   examine: async (url, needs, tools) => {
-    const settings = readUrl(url)
+    const settings = readUrl(url, process.env)
     const link = openLink(await loadClient(), settings, tools)
     try {
       const connection = await link.connection()

@@ -6,12 +6,13 @@ import { type Client, loadClient } from './client.ts'
 import { parcelTo } from './copies.ts'
 import { type Counts, freshCounts } from './counts.ts'
 import { type Door, openInlet } from './inlet.ts'
-import { closedError, openLink } from './link.ts'
+import { openLink } from './link.ts'
 import { checkTopic, exchangeOfDead, LONGEST_WAIT, queueOf, tierFor } from './names.ts'
 import { type Fate, openOutlet } from './outlet.ts'
 import { returningMessage } from './returning.ts'
 import { readUrl, type Settings } from './settings.ts'
 import { declareDestination, declareSubscription, waitingIn } from './topology.ts'
+import { closedError } from './unreachable.ts'
 import { checkCarried, writeEvent } from './write.ts'
 
 export { doctor } from './doctor.ts'
@@ -33,7 +34,7 @@ const can: Can = {
 }
 
 export const open = (async (url, tools) => {
-  const settings = readUrl(url)
+  const settings = readUrl(url, process.env)
   return { transport: await openTransport(await loadClient(), settings, tools) }
 }) satisfies Open
 
@@ -125,7 +126,7 @@ export const openTransport = async (
     close: async () => {
       closed = true
       await Promise.all([...inlets].map((inlet) => inlet.close()))
-      await outlet.close()
+      outlet.close()
       await Promise.all([out.close(), into.close()])
     },
   }

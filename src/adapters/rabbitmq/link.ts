@@ -1,9 +1,10 @@
 import type { Clock, Tools } from '../../contracts/tools.ts'
-import { ReprieveError } from '../../core/error.ts'
 import type { Instant } from '../../core/time.ts'
 import { type Client, type Connection, closeQuietly } from './client.ts'
-import { backoff, openWithin, PATIENCE, parting } from './patience.ts'
+import { backoff, OVER, openWithin, PATIENCE, parting } from './patience.ts'
 import type { Settings } from './settings.ts'
+import { readTls } from './tls.ts'
+import { closedError, unavailable, unreachable } from './unreachable.ts'
 
 /** One connection, made when it is needed and made again after it was lost. */
 export interface Link {
@@ -31,9 +32,16 @@ export const openLink = (
   let connecting: Promise<Connection> | undefined
   let blocked: string | undefined
   let closed = false
+  /** Ends every socket that is left. */
+  const over = new AbortController()
 
   const connect = async (): Promise<Connection> => {
-    const connection = await reach(client, settings, clock)
+    const hangUp = new AbortController()
+    const signal = AbortSignal.any([hangUp.signal, over.signal])
+    const connection = await reach(client, settings, clock, signal).catch((error: Error) => {
+      hangUp.abort(OVER)
+      throw error
+    })
     if (closed) {
       void closeQuietly(connection)
       throw closedError(place)
@@ -45,6 +53,7 @@ export const openLink = (
     connection.on('close', (error) => {
       if (current === connection) current = undefined
       blocked = undefined
+      hangUp.abort(OVER) // the client only says good-bye, and waits for an answer that may never come
       if (!closed) lost(unavailable(place, 'the connection was lost', reason ?? error))
     })
     connection.on('blocked', (why) => {
@@ -86,63 +95,30 @@ export const openLink = (
       closed = true
       // a server that does not answer must not keep us from leaving
       await parting(clock, current ? closeQuietly(current) : Promise.resolve(connecting))
+      over.abort(OVER)
     },
   }
 }
 
-const reach = async (client: Client, { server, place }: Settings, clock: Clock): Promise<Connection> => {
-  const work = client.connect(server, {
-    noDelay: true,
-    keepAlive: true,
-    timeout: PATIENCE * 2, // only so that an abandoned socket does not stay for ever
-    clientProperties: { connection_name: 'reprieve' },
-  })
+const reach = async (
+  client: Client,
+  settings: Settings,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<Connection> => {
+  const { server, tls } = settings
+  const dial = async (): Promise<Connection> =>
+    client.connect(server, {
+      ...(server.protocol === 'amqps' && (await readTls(tls))),
+      noDelay: true,
+      keepAlive: true,
+      timeout: PATIENCE * 2, // only so that an abandoned socket does not stay for ever
+      signal,
+      clientProperties: { connection_name: 'reprieve' },
+    })
   try {
-    return await openWithin(clock, work, () => new Error(`no answer within ${PATIENCE} ms`))
+    return await openWithin(clock, dial(), () => new Error(`no answer within ${PATIENCE} ms`))
   } catch (error) {
-    throw unreachable(error as NodeJS.ErrnoException, server, place)
+    throw unreachable(error as NodeJS.ErrnoException, settings)
   }
 }
-
-const unreachable = (
-  error: NodeJS.ErrnoException,
-  { hostname, port, username, vhost }: Settings['server'],
-  place: string,
-): ReprieveError => {
-  const { code, message } = error
-  const said = message.replace(/^.*with message "(.*)"$/s, '$1')
-  if (code === 'ECONNREFUSED') {
-    return unavailable(place, `nothing listens at ${hostname} port ${port} (ECONNREFUSED)`, error, {
-      fix: 'start RabbitMQ, or mend host and port in the transport URL',
-    })
-  }
-  if (code === 'ENOTFOUND') {
-    return unavailable(place, `the host '${hostname}' is not known (ENOTFOUND)`, error, {
-      fix: 'mend the host in the transport URL',
-    })
-  }
-  if (said.includes('ACCESS_REFUSED')) {
-    const fix = 'mend user and password in the transport URL, or create the user on the broker'
-    return unavailable(place, `the user '${username ?? 'guest'}' was refused (ACCESS_REFUSED)`, error, {
-      fix,
-    })
-  }
-  if (said.startsWith('Expected ConnectionOpenOk')) {
-    const fix = 'create the virtual host, or grant the user access to it'
-    return unavailable(place, `the virtual host '${vhost ?? '/'}' was refused`, error, { fix })
-  }
-  return unavailable(place, `can't connect to ${hostname} port ${port}`, error)
-}
-
-export const unavailable = (
-  place: string,
-  what: string,
-  cause?: unknown,
-  options: { fix?: string } = {},
-): ReprieveError => {
-  const why = cause instanceof Error && !options.fix ? `: ${cause.message}` : ''
-  return new ReprieveError('unavailable', `RabbitMQ at ${place}: ${what}${why}`, { ...options, cause })
-}
-
-export const closedError = (place: string): ReprieveError =>
-  new ReprieveError('closed', `the transport to RabbitMQ at ${place} is closed`)

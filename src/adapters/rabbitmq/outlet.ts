@@ -1,11 +1,12 @@
 import type { Tools } from '../../contracts/tools.ts'
 import type { Millis } from '../../core/time.ts'
-import { type ConfirmChannel, closeQuietly, type Message } from './client.ts'
+import type { ConfirmChannel, Message } from './client.ts'
 import type { Counts } from './counts.ts'
-import { closedError, type Link, unavailable } from './link.ts'
+import type { Link } from './link.ts'
 import { tierName } from './names.ts'
-import { OVER, openWithin, PATIENCE, parting } from './patience.ts'
+import { OVER, openWithin, PATIENCE } from './patience.ts'
 import { declareExchange, declareOn, declareTier } from './topology.ts'
+import { closedError, unavailable } from './unreachable.ts'
 import type { Outgoing } from './write.ts'
 
 /** What became of a message: it is durable · no queue takes it · unknown, so it may be sent again. */
@@ -15,7 +16,7 @@ export type Fate = 'kept' | 'unroutable' | Error
 export interface Outlet {
   /** One fate each, in order; it never rejects. */
   send(items: readonly Outgoing[]): Promise<readonly Fate[]>
-  close(): Promise<void>
+  close(): void
 }
 
 interface Open {
@@ -165,9 +166,8 @@ export const openOutlet = (link: Link, exchange: string, tools: Tools, counts: C
 
   return {
     send,
-    close: async () => {
-      closed = true
-      if (open) await parting(clock, closeQuietly(open.channel))
+    close: () => {
+      closed = true // its channel goes with the connection
     },
   }
 }

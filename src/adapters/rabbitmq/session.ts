@@ -2,9 +2,9 @@ import type { Clock } from '../../contracts/tools.ts'
 import type { Delivery } from '../../contracts/transport.ts'
 import { type Connection, closeQuietly, type Message } from './client.ts'
 import type { Counts } from './counts.ts'
-import { unavailable } from './link.ts'
 import { openWithin, PATIENCE, parting, within } from './patience.ts'
 import { freshTags } from './tags.ts'
+import { unavailable } from './unreachable.ts'
 
 /** A delivery that bears its tag: what looks it up in a table costs a consumer in a hurry a good deal more. */
 export interface Handed extends Delivery {

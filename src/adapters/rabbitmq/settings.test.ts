@@ -15,6 +15,7 @@ describe('the URL', () => {
         vhost: 'a%2Fb',
         heartbeat: 5,
       },
+      tls: {},
       place: 'mq.example.org:5671/a%2Fb',
       exchange: 'e',
       queue: 'classic',
@@ -28,6 +29,28 @@ describe('the URL', () => {
       exchange: 'reprieve.events',
       queue: 'quorum',
     })
+  })
+
+  it('names what belongs to TLS by files, and the environment where it names nothing', () => {
+    const env = {
+      REPRIEVE_RABBITMQ_USER: 'bob',
+      REPRIEVE_RABBITMQ_PASSWORD: 'p%w',
+      REPRIEVE_RABBITMQ_CA: '/etc/ca.pem',
+    }
+    expect(readUrl('amqps://mq', env)).toMatchObject({
+      server: { username: 'bob', password: 'p%w' },
+      tls: { ca: '/etc/ca.pem' },
+    })
+    const own = readUrl('amqps://ann:pw@mq?ca=/a.pem&cert=/c.pem&key=/k.pem', env)
+    expect(own).toMatchObject({
+      server: { username: 'ann', password: 'pw' },
+      tls: { ca: '/a.pem', cert: '/c.pem', key: '/k.pem' },
+    })
+    // a CA for others says nothing of a connection that has no TLS
+    expect(readUrl('amqp://mq', env).tls).toEqual({})
+    expect(() => readUrl('amqps://mq?cert=/c.pem')).toThrow(/both '\?cert=' and '\?key='/)
+    expect(() => readUrl('amqp://mq?ca=/a.pem')).toThrow(/is for amqps/)
+    expect(() => readUrl('amqp://u:%zz@mq')).toThrow(/the password has a '%' in it/)
   })
 
   it.each([

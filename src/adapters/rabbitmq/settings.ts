@@ -1,8 +1,10 @@
 import { ReprieveError } from '../../core/error.ts'
 import type { Server } from './client.ts'
+import type { TlsFiles } from './tls.ts'
 
 export interface Settings {
   readonly server: Server
+  readonly tls: TlsFiles
   /** Where that is, for messages: never with credentials. */
   readonly place: string
   /** The topic exchange that events are published to. */
@@ -13,39 +15,71 @@ export interface Settings {
 
 /** Seconds; half a minute of silence on both sides ends a connection. */
 const HEARTBEAT = 15
-const KNOWN = ['exchange', 'queue', 'heartbeat']
+const KNOWN = ['exchange', 'queue', 'heartbeat', 'ca', 'cert', 'key']
 
-/** amqp[s]://user:password@host:port/vhost?exchange=…&queue=quorum|classic&heartbeat=seconds */
-export const readUrl = (url: string): Settings => {
+type Environment = Readonly<Record<string, string | undefined>>
+
+/**
+ * amqp[s]://user:password@host:port/vhost?exchange=…&queue=quorum|classic&heartbeat=seconds&ca=file&cert=file&key=file
+ *
+ * Where it names no user, no password or no file, REPRIEVE_RABBITMQ_USER, _PASSWORD, _CA, _CERT and _KEY do: a URL is
+ * written in more places than a secret should be.
+ */
+export const readUrl = (url: string, env: Environment = {}): Settings => {
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   const protocol = parsed?.protocol.slice(0, -1)
   if (!parsed?.hostname || (protocol !== 'amqp' && protocol !== 'amqps')) {
     throw refuse('this is not an amqp:// or amqps:// URL with a host in it')
   }
-  for (const name of parsed.searchParams.keys()) {
-    if (!KNOWN.includes(name)) throw refuse(`'?${name}=' is not known`)
-  }
-  const queue = parsed.searchParams.get('queue') ?? 'quorum'
+  const asked = parsed.searchParams
+  for (const name of asked.keys()) if (!KNOWN.includes(name)) throw refuse(`'?${name}=' is not known`)
+  const queue = asked.get('queue') ?? 'quorum'
   if (queue !== 'quorum' && queue !== 'classic')
     throw refuse(`'?queue=${queue}' is neither quorum nor classic`)
-  const heartbeat = Number(parsed.searchParams.get('heartbeat') ?? HEARTBEAT)
+  const heartbeat = Number(asked.get('heartbeat') ?? HEARTBEAT)
   if (!Number.isInteger(heartbeat) || heartbeat < 0) throw refuse(`'?heartbeat=' is no number of seconds`)
   const hostname = parsed.hostname.replace(/^\[|\]$/g, '')
   const port = Number(parsed.port) || (protocol === 'amqp' ? 5672 : 5671)
   const vhost = parsed.pathname.slice(1)
+  const username = decoded(parsed.username, 'user') || env.REPRIEVE_RABBITMQ_USER
+  const password = decoded(parsed.password, 'password') || env.REPRIEVE_RABBITMQ_PASSWORD
   return {
     server: {
       protocol,
       hostname,
       port,
       heartbeat,
-      ...(parsed.username !== '' && { username: decodeURIComponent(parsed.username) }),
-      ...(parsed.password !== '' && { password: decodeURIComponent(parsed.password) }),
+      ...(username && { username }),
+      ...(password && { password }),
       ...(vhost !== '' && { vhost }),
     },
+    tls: protocol === 'amqps' ? filesOf(asked, env) : noFiles(asked),
     place: `${parsed.hostname}:${port}${vhost && `/${vhost}`}`,
-    exchange: parsed.searchParams.get('exchange') || 'reprieve.events',
+    exchange: asked.get('exchange') || 'reprieve.events',
     queue,
+  }
+}
+
+const filesOf = (asked: URLSearchParams, env: Environment): TlsFiles => {
+  const ca = asked.get('ca') || env.REPRIEVE_RABBITMQ_CA
+  const cert = asked.get('cert') || env.REPRIEVE_RABBITMQ_CERT
+  const key = asked.get('key') || env.REPRIEVE_RABBITMQ_KEY
+  if (!cert !== !key) throw refuse(`a certificate of ours needs both '?cert=' and '?key='`)
+  return { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) }
+}
+
+/** Whoever names a certificate believes the connection to be safe. */
+const noFiles = (asked: URLSearchParams): TlsFiles => {
+  const name = ['ca', 'cert', 'key'].find((each) => asked.has(each))
+  if (name) throw refuse(`'?${name}=' is for amqps://, and amqp:// speaks no TLS`)
+  return {}
+}
+
+const decoded = (text: string, what: string): string => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw refuse(`the ${what} has a '%' in it that stands for nothing: write it as %25`)
   }
 }
 
