@@ -14,24 +14,41 @@ type Opened = Awaited<ReturnType<typeof openTransport>>
 
 const dice = systemDice()
 
-/** What the tests of the adapter share: transports, a client of their own beside them, and a broom. */
-export const deskAt = (url: string) => {
+/**
+ * What the tests of the adapter share: transports, a client of their own beside them, and a broom. A broker that is
+ * told by a function belongs to the test, which may kill it and needs no broom.
+ */
+export const deskAt = (at: string | (() => string)) => {
+  const theirs = typeof at === 'string'
+  const where = theirs ? () => at : at
   const facts: Fact[] = []
   const open: Opened[] = []
   const queues = new Set<string>()
   const exchanges = new Set<string>()
-  let model: ChannelModel
+  let model: ChannelModel | undefined
+
+  const client = async (): Promise<ChannelModel> => {
+    if (model) return model
+    const mine = await connect(where())
+    mine.on('error', () => {})
+    mine.on('close', () => {
+      model = undefined
+    })
+    model = mine
+    return mine
+  }
 
   beforeAll(async () => {
-    model = await connect(url)
+    if (theirs) await client()
   })
 
   afterAll(async () => {
     for (const transport of open) await transport.close()
-    const channel = await model.createChannel()
+    if (!theirs) return void (await model?.close())
+    const channel = await (await client()).createChannel()
     for (const queue of queues) await channel.deleteQueue(queue)
     for (const exchange of exchanges) await channel.deleteExchange(exchange)
-    await model.close()
+    await model?.close()
   })
 
   const remember = (queue: string): string => {
@@ -42,9 +59,9 @@ export const deskAt = (url: string) => {
   return {
     facts,
     /** A transport, by another URL or another clock where a test needs one. */
-    transport: async (at = url, clock: Clock = systemClock): Promise<Opened> => {
+    transport: async (url = where(), clock: Clock = systemClock): Promise<Opened> => {
       const tools = { clock, dice, journal: (fact: Fact) => facts.push(fact) }
-      const transport = await openTransport(await loadClient(), readUrl(at), tools)
+      const transport = await openTransport(await loadClient(), readUrl(url), tools)
       open.push(transport)
       return transport
     },
@@ -80,7 +97,7 @@ export const deskAt = (url: string) => {
     },
     /** A channel of a client that knows nothing of the adapter. A refusal there ends only itself. */
     channel: async (): Promise<Channel> => {
-      const channel = await model.createChannel()
+      const channel = await (await client()).createChannel()
       channel.on('error', () => {})
       return channel
     },

@@ -112,7 +112,7 @@ export interface Properties {
 
 /** What the client throws when the server closes a channel or connection. */
 export const replyCode = (error: unknown): number | undefined => {
-  const { code } = error as { code?: unknown }
+  const code = (error as { code?: unknown } | undefined)?.code
   return typeof code === 'number' ? code : undefined
 }
 

@@ -2,7 +2,7 @@ import type { Open } from '../../contracts/adapter.ts'
 import type { Tools } from '../../contracts/tools.ts'
 import type { Address, Can, Inlet, Transport } from '../../contracts/transport.ts'
 import { ReprieveError } from '../../core/error.ts'
-import { type Client, loadClient } from './client.ts'
+import { type Client, loadClient, replyCode } from './client.ts'
 import { parcelTo } from './copies.ts'
 import { type Counts, freshCounts } from './counts.ts'
 import { type Door, openInlet } from './inlet.ts'
@@ -56,6 +56,7 @@ export const openTransport = async (
   let closed = false
 
   await out.connection()
+  if (settings.queue === 'classic') journal({ is: 'notice', at: clock.now(), text: classicLosses(place) })
 
   const openDoor = async (door: Door): Promise<Inlet> => {
     if (closed) throw closedError(place)
@@ -132,6 +133,9 @@ export const openTransport = async (
   }
 }
 
+const classicLosses = (place: string): string =>
+  `RabbitMQ at ${place}: subscriptions use classic queues, which live on one node: while it is down they take and give nothing, with its disk their events are gone, and what a stranger rejects there can be lost on its way to the dead letters; drop '?queue=classic' for quorum queues`
+
 const raise = (fates: readonly Fate[], unroutable: () => Error): void => {
   for (const fate of fates) {
     if (fate === 'unroutable') throw unroutable()
@@ -139,7 +143,9 @@ const raise = (fates: readonly Fate[], unroutable: () => Error): void => {
   }
 }
 
-const isMissing = (error: Error): boolean => (error.cause as { code?: unknown } | undefined)?.code === 404
+/** A queue whose node is down is not found either, and is not gone. */
+const isMissing = ({ cause, message }: Error): boolean =>
+  replyCode(cause) === 404 && !/down or inaccessible/.test(message)
 
 const unheard = (topic: string, place: string): ReprieveError =>
   new ReprieveError('unheard', `nobody is subscribed to the topic '${topic}' on RabbitMQ at ${place}`, {

@@ -48,15 +48,35 @@ export const openInlet = async (
   const waiters = new Set<() => void>()
   /** Settlements under way: closing waits for them. */
   const underWay = new Set<Promise<unknown>>()
-  const desk: Desk = { home: door, outlet, clock, place }
+  let mending: Promise<void> | undefined
+  const mend = (): Promise<void> => {
+    mending ??= declare()
+      .catch((error: Error) => tell(error))
+      .finally(() => {
+        mending = undefined
+      })
+    return mending
+  }
+  const desk: Desk = { home: door, outlet, clock, place, mend }
+
+  const tell = (error: Error, retryIn?: number): void =>
+    journal({
+      is: 'trouble',
+      at: clock.now(),
+      where: `rabbitmq inlet ${queue}`,
+      error,
+      ...(retryIn !== undefined && { retryIn }),
+    })
+
+  const declare = async (): Promise<void> => declareOn(await link.connection(), clock, place, door.declare)
 
   const wake = (): void => {
     for (const waiter of waiters) waiter()
   }
 
   const begin = async (): Promise<Session> => {
+    await declare()
     const connection = await link.connection()
-    await declareOn(connection, clock, place, door.declare)
     const window = Math.max(1, Math.min(door.window, LARGEST_WINDOW))
     return beginSession(connection, { queue, alone, window, place, arrived: wake }, clock, counts)
   }
@@ -67,7 +87,7 @@ export const openInlet = async (
   const keepGoing = async (): Promise<void> => {
     for (let failures = 0, trouble = await session.over; !stop.signal.aborted; failures++) {
       const retryIn = Math.round(backoff(failures, LONGEST_BACKOFF, dice))
-      journal({ is: 'trouble', at: clock.now(), where: `rabbitmq inlet ${queue}`, error: trouble, retryIn })
+      tell(trouble, retryIn)
       await clock.sleep(retryIn, stop.signal)
       if (stop.signal.aborted) return
       try {

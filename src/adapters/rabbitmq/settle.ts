@@ -1,6 +1,7 @@
 import type { Clock } from '../../contracts/tools.ts'
 import type { Delivery, Settled, Settlement } from '../../contracts/transport.ts'
 import { ReprieveError } from '../../core/error.ts'
+import { replyCode } from './client.ts'
 import { copyOf, type Home } from './copies.ts'
 import type { Fate, Outlet } from './outlet.ts'
 import { type Handed, NONE, type Session, tagOf } from './session.ts'
@@ -11,13 +12,15 @@ export interface Desk {
   readonly outlet: Outlet
   readonly clock: Clock
   readonly place: string
+  /** Declares again what burials need, where someone took it away. */
+  mend(): Promise<void>
 }
 
 /** New homes first, all of them at once; then the old ones are given up. */
 export const settleOn = async (
   session: Session,
   batch: readonly Settlement[],
-  { home, outlet, clock, place }: Desk,
+  { home, outlet, clock, place, mend }: Desk,
 ): Promise<readonly Settled[]> => {
   const answers: Settled[] = new Array(batch.length).fill('done')
   const tags: number[] = new Array(batch.length).fill(NONE)
@@ -43,6 +46,7 @@ export const settleOn = async (
   })
   if (copies.length > 0) {
     const fates = await outlet.send(copies)
+    if (fates.some((fate, n) => isGone(fate, copies[n]!, home))) await mend()
     fates.forEach((fate, n) => {
       if (fate === 'kept') return
       const i = owners[n]!
@@ -52,6 +56,12 @@ export const settleOn = async (
   }
   giveUp(session, batch, tags, answers)
   return answers
+}
+
+/** The way to the destinations is not there any more: no queue took it, or the exchange was not found. */
+const isGone = (fate: Fate, { exchange }: Outgoing, { burial }: Home): boolean => {
+  if (fate === 'kept' || exchange !== burial || burial === '') return false
+  return fate === 'unroutable' || replyCode(fate.cause) === 404
 }
 
 const hold = (delivery: Delivery, tag: number): void => {
@@ -81,6 +91,6 @@ const failure = (fate: Exclude<Fate, 'kept'>, { exchange, key }: Outgoing, place
   if (fate instanceof Error) return fate
   const what = `no queue takes '${key}' from ${exchange ? `'${exchange}'` : 'the default exchange'}`
   return new ReprieveError('topology_differs', `RabbitMQ at ${place}: ${what}`, {
-    fix: 'name it as a destination in the rules and restart the service, which declares it',
+    fix: 'whatever the rules name as a destination is declared again; for another name, mend the rules and restart the service',
   })
 }

@@ -1,0 +1,184 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { deskAt, hasty, idsOf, makeEvent, makeEvents, take, takeOne } from '../../../test/rabbitmq/desk.ts'
+import { describeOwnBroker, type OwnBroker, ownBroker } from '../../../test/rabbitmq/own-broker.ts'
+import type { Delivery, Settlement, Subscription } from '../../contracts/transport.ts'
+import { writeLetter } from '../../core/letter.ts'
+import { freshParcel } from '../../core/parcel.ts'
+import { exchangeOfDead, queueOf } from './names.ts'
+
+/** How long the broker lets a delivery go unsettled before it closes the channel. */
+const CONSUMER_TIMEOUT = 3000
+
+const burial = (delivery: Delivery, to: Subscription): Settlement => {
+  const failure = { category: 'permanent', kind: 'business', name: 'E', message: 'no', because: '' } as const
+  const death = { reason: 'permanent', failure, at: Date.now(), limit: 5, fingerprint: 'f' } as const
+  const destination = to.destinations[0]!.name
+  const letter = writeLetter(delivery.parcel, { ...to, transport: 'rabbitmq' }, destination, death)
+  return { do: 'bury', delivery, to: destination, letter }
+}
+
+describeOwnBroker('a RabbitMQ in trouble', () => {
+  let own: OwnBroker
+  const desk = deskAt(() => own.url)
+
+  beforeAll(async () => {
+    own = await ownBroker()
+  })
+  afterAll(() => own?.close())
+
+  const opened = async (over: Partial<Subscription> = {}) => {
+    const to = desk.subscription(over)
+    const transport = await desk.transport()
+    return { to, transport, inlet: await transport.subscribe(to) }
+  }
+  const troubles = (since: number) =>
+    desk.facts.slice(since).flatMap((fact) => (fact.is === 'trouble' ? [fact] : []))
+
+  it('that holds up publishers for want of memory: they are told so, acks get through, and all goes on after it', async () => {
+    const { to, transport, inlet } = await opened()
+    await transport.publish(to.topic, makeEvents(3))
+    const [one, two, three] = (await take(inlet, 3)) as [Delivery, Delivery, Delivery]
+    const hurried = await desk.transport(own.url, hasty(5))
+    await hurried.publish(to.topic, [makeEvent()])
+    await own.control('set_vm_memory_high_watermark', '0.000001')
+    try {
+      await expect(hurried.publish(to.topic, [makeEvent()])).rejects.toThrow(/takes no messages.*memory/)
+      expect(await inlet.settle([{ do: 'ack', delivery: one }])).toEqual(['done'])
+      // what needs a new home waits for it, and nobody waits for ever
+      const left = hurried.close()
+      const start = Date.now()
+      await left
+      expect(Date.now() - start).toBeLessThan(3000)
+      const settling = inlet.settle([{ do: 'later', delivery: two, parcel: two.parcel }])
+      await own.control('set_vm_memory_high_watermark', '0.4')
+      expect(await settling).toEqual(['done'])
+      expect(await inlet.settle([{ do: 'give back', delivery: three }])).toEqual(['done'])
+    } finally {
+      await own.control('set_vm_memory_high_watermark', '0.4')
+    }
+    const rest = await take(inlet, 4)
+    expect(new Set(idsOf(rest))).toContain(two.parcel.event.id)
+    expect(idsOf(rest)).not.toContain(one.parcel.event.id)
+    await transport.close()
+  })
+
+  it('killed and started again: the confirmed is there, what was out comes again, and no wait is early or late', async () => {
+    const { to, transport, inlet } = await opened()
+    await transport.publish(to.topic, makeEvents(20))
+    const out = await take(inlet, 5)
+    const began = Date.now()
+    const waits = [4700, 9800, 19_000]
+    await transport.forward(
+      to,
+      waits.map((wait) => freshParcel(makeEvent({ id: `waits-${wait}` }), began + wait)),
+    )
+    const seen = desk.facts.length
+    await own.kill()
+    await expect(desk.transport()).rejects.toMatchObject({ code: 'unavailable' })
+    const publishing = transport.publish(to.topic, [makeEvent({ id: 'meanwhile' })]).catch(({ code }) => code)
+    await own.start()
+    const up = Date.now()
+    const late = new Map<string, number>()
+    const got = new Set<string>()
+    while (got.size < 23) {
+      const some = await take(inlet, 1, 30_000)
+      const now = Date.now()
+      const answers = await inlet.settle(some.map((delivery) => ({ do: 'ack', delivery })))
+      for (const [i, { parcel }] of some.entries()) {
+        if (answers[i] !== 'done' || parcel.event.id === 'meanwhile') continue
+        got.add(parcel.event.id)
+        if (parcel.event.id.startsWith('waits-')) late.set(parcel.event.id, now - parcel.due)
+      }
+    }
+    for (const { parcel } of out) expect(got).toContain(parcel.event.id)
+    console.log(`late after a broker killed for ${up - began} ms: ${JSON.stringify([...late])}`)
+    for (const wait of waits) {
+      const by = late.get(`waits-${wait}`)!
+      expect(by).toBeGreaterThanOrEqual(0)
+      // it can't come before the broker is up, and the inlet needs a moment to be back
+      expect(by).toBeLessThan(Math.max(transport.can.late(wait), up - (began + wait)) + 4000)
+    }
+    expect([undefined, 'unavailable']).toContain(await publishing)
+    expect(await inlet.settle(out.map((delivery) => ({ do: 'ack', delivery })))).toEqual(
+      out.map(() => 'lost'),
+    )
+    expect(troubles(seen).map(({ where }) => where)).toContain(`rabbitmq inlet ${queueOf(to)}`)
+    await transport.close()
+  })
+
+  it('that closes a channel for an unsettled delivery: it is told, and the delivery comes again', async () => {
+    await own.control('eval', `application:set_env(rabbit, consumer_timeout, ${CONSUMER_TIMEOUT}).`)
+    await own.control('eval', 'application:set_env(rabbit, channel_tick_interval, 1000).')
+    const { to, transport, inlet } = await opened()
+    await transport.publish(to.topic, [makeEvent()])
+    const seen = desk.facts.length
+    const slow = await takeOne(inlet)
+    const [again] = await take(inlet, 1, CONSUMER_TIMEOUT + 10_000)
+    expect(again).toMatchObject({ redelivered: true, parcel: { event: { id: slow.parcel.event.id } } })
+    expect(await inlet.settle([{ do: 'ack', delivery: slow }])).toEqual(['lost'])
+    expect(await inlet.settle([{ do: 'ack', delivery: again! }])).toEqual(['done'])
+    expect(troubles(seen).map(({ error }) => error.message)).toContainEqual(
+      expect.stringMatching(/the channel was closed.*PRECONDITION_FAILED/s),
+    )
+    await own.control('eval', 'application:set_env(rabbit, consumer_timeout, 1800000).')
+    await transport.close()
+  })
+
+  it('whose queue was replaced by another kind: it is told with the fix until that one is gone', async () => {
+    const { to, transport, inlet } = await opened()
+    const channel = await desk.channel()
+    const seen = desk.facts.length
+    await channel.deleteQueue(queueOf(to))
+    await channel.assertQueue(queueOf(to), { durable: true }).catch(() => {})
+    // the inlet may have been faster
+    const other = await desk.channel()
+    await other.deleteQueue(queueOf(to))
+    await expect.poll(() => troubles(seen).length, { timeout: 10_000 }).toBeGreaterThan(0)
+    await expect
+      .poll(() => transport.publish(to.topic, [makeEvent()]).catch(() => 'unheard'), { timeout: 15_000 })
+      .toBeUndefined()
+    expect(await takeOne(inlet)).toBeDefined()
+    await transport.close()
+  })
+
+  it.each(['exchange', 'queue'])(
+    'that lost the %s of the dead: it is declared again for the next burial',
+    async (what) => {
+      const { to, transport, inlet } = await opened()
+      await transport.publish(to.topic, [makeEvent()])
+      const delivery = await takeOne(inlet)
+      const channel = await desk.channel()
+      if (what === 'exchange') await channel.deleteExchange(exchangeOfDead(queueOf(to)))
+      else await channel.deleteQueue(to.destinations[0]!.name)
+      const [first] = await inlet.settle([burial(delivery, to)])
+      expect(first).toBeInstanceOf(Error)
+      expect(await inlet.settle([burial(delivery, to)])).toEqual(['done'])
+      const letters = await transport.collect(to.destinations[0]!)
+      expect((await takeOne(letters)).parcel.event.id).toBeTruthy()
+      await transport.close()
+    },
+  )
+
+  it('letters are dropped by the broker when the time that the rules give them is over', async () => {
+    const service = 'brief'
+    const { to, transport, inlet } = await opened({
+      service,
+      destinations: [{ name: `${service}.dlq`, expire: 1500 }],
+    })
+    await transport.publish(to.topic, [makeEvent()])
+    expect(await inlet.settle([burial(await takeOne(inlet), to)])).toEqual(['done'])
+    const channel = await desk.channel()
+    const there = async () => (await channel.checkQueue(`${service}.dlq`)).messageCount
+    await expect.poll(there).toBe(1)
+    await expect.poll(there, { timeout: 5000 }).toBe(0)
+    await transport.close()
+  })
+
+  it('classic queues are told with what they can lose', async () => {
+    const seen = desk.facts.length
+    await desk.transport(`${own.url}?queue=classic`)
+    expect(desk.facts.slice(seen)).toContainEqual(
+      expect.objectContaining({ is: 'notice', text: expect.stringMatching(/classic queues.*one node/) }),
+    )
+  })
+})
