@@ -29,7 +29,8 @@ const collected = (message: Message, from: From, now: Instant): Delivery => {
   return isOurs(delivery.parcel.event) ? delivery : { ...delivery, found: readFound(message) }
 }
 
-const LONGEST_BACKOFF = 30_000
+/** A broker that restarts must not be waited for much longer than it takes. */
+const LONGEST_BACKOFF = 5000
 /** The most that the protocol's prefetch can say. */
 const LARGEST_WINDOW = 65_535
 
