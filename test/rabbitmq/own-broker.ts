@@ -43,8 +43,13 @@ export const ownBroker = async (lines: readonly string[] = []): Promise<OwnBroke
     broker = []
     return startBroker(program!.home, dir, ports, into(broker), lines)
   }
+  const kill = async (): Promise<void> => {
+    for (const each of broker) if (alive(each)) process.kill(each.pid, 'SIGKILL')
+    while (broker.some(alive)) await sleep(5)
+  }
   const close = async (): Promise<void> => {
-    for (const each of [...broker.toReversed(), ...epmd]) await end(each)
+    await kill() // in good order it would take its time, and its files go anyway
+    for (const each of epmd) await end(each)
     rmSync(dir, { recursive: true, force: true, maxRetries: 5 })
   }
   let url: string
@@ -66,10 +71,7 @@ export const ownBroker = async (lines: readonly string[] = []): Promise<OwnBroke
     url,
     version: (await rabbitmq.ping(url)) ?? '?',
     control: (...args) => run(ctl!, args, { env, cwd: dir }),
-    kill: async () => {
-      for (const each of broker) if (alive(each)) process.kill(each.pid, 'SIGKILL')
-      while (broker.some(alive)) await sleep(5)
-    },
+    kill,
     start: async () => void (await start()),
     close,
   }

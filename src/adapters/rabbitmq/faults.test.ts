@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { openProxy } from '../../../test/faults/proxy.ts'
 import { deskAt, hasty, idsOf, makeEvent, makeEvents, take, takeOne } from '../../../test/rabbitmq/desk.ts'
 import { describeOwnBroker, type OwnBroker, ownBroker } from '../../../test/rabbitmq/own-broker.ts'
 import type { Delivery, Settlement, Subscription } from '../../contracts/transport.ts'
 import { writeLetter } from '../../core/letter.ts'
 import { freshParcel } from '../../core/parcel.ts'
+import { systemClock } from '../system/clock.ts'
 import { exchangeOfDead, queueOf } from './names.ts'
 
 /** How long the broker lets a delivery go unsettled before it closes the channel. */
@@ -66,12 +68,17 @@ describeOwnBroker('a RabbitMQ in trouble', () => {
     const { to, transport, inlet } = await opened()
     await transport.publish(to.topic, makeEvents(20))
     const out = await take(inlet, 5)
-    const began = Date.now()
     const waits = [4700, 9800, 19_000]
-    await transport.forward(
-      to,
-      waits.map((wait) => freshParcel(makeEvent({ id: `waits-${wait}` }), began + wait)),
-    )
+    const wait = (name: string) => {
+      const now = Date.now()
+      const parcels = waits.map((ms) => freshParcel(makeEvent({ id: `${name}-${ms}` }), now + ms))
+      return transport.forward(to, parcels)
+    }
+    // a queue that was declared a moment ago is forgotten by a broker that is killed, with all it confirmed
+    await wait('warming')
+    await systemClock.sleep(3000)
+    const began = Date.now()
+    await wait('waits')
     const seen = desk.facts.length
     await own.kill()
     await expect(desk.transport()).rejects.toMatchObject({ code: 'unavailable' })
@@ -80,7 +87,7 @@ describeOwnBroker('a RabbitMQ in trouble', () => {
     const up = Date.now()
     const late = new Map<string, number>()
     const got = new Set<string>()
-    while (got.size < 23) {
+    while (got.size < 26) {
       const some = await take(inlet, 1, 30_000)
       const now = Date.now()
       const answers = await inlet.settle(some.map((delivery) => ({ do: 'ack', delivery })))
@@ -125,19 +132,27 @@ describeOwnBroker('a RabbitMQ in trouble', () => {
   })
 
   it('whose queue was replaced by another kind: it is told with the fix until that one is gone', async () => {
-    const { to, transport, inlet } = await opened()
+    const to = desk.subscription()
+    const wire = await openProxy(own.url)
+    const transport = await desk.transport(wire.url)
+    const inlet = await transport.subscribe(to)
     const channel = await desk.channel()
     const seen = desk.facts.length
+    wire.refuse()
+    wire.cut()
     await channel.deleteQueue(queueOf(to))
-    await channel.assertQueue(queueOf(to), { durable: true }).catch(() => {})
-    // the inlet may have been faster
-    const other = await desk.channel()
-    await other.deleteQueue(queueOf(to))
-    await expect.poll(() => troubles(seen).length, { timeout: 10_000 }).toBeGreaterThan(0)
+    await channel.assertQueue(queueOf(to), { durable: true })
+    wire.admit()
+    const told = () =>
+      troubles(seen).map(({ error, retryIn }) => ({ ...error, again: retryIn !== undefined }))
+    const refused = { code: 'topology_differs', fix: expect.stringContaining('delete'), again: true }
+    await expect.poll(told, { timeout: 10_000 }).toContainEqual(expect.objectContaining(refused))
+    await channel.deleteQueue(queueOf(to))
     await expect
       .poll(() => transport.publish(to.topic, [makeEvent()]).catch(() => 'unheard'), { timeout: 15_000 })
       .toBeUndefined()
     expect(await takeOne(inlet)).toBeDefined()
+    await wire.close()
     await transport.close()
   })
 
@@ -158,6 +173,21 @@ describeOwnBroker('a RabbitMQ in trouble', () => {
       await transport.close()
     },
   )
+
+  it('a letter stays however often an office hands it back or goes away with it', async () => {
+    const { to, transport, inlet } = await opened()
+    await transport.publish(to.topic, [makeEvent()])
+    await inlet.settle([burial(await takeOne(inlet), to)])
+    for (let i = 0; i < 15; i++) {
+      const office = await transport.collect(to.destinations[0]!)
+      for (let j = 0; j < 2; j++) await office.settle([{ do: 'give back', delivery: await takeOne(office) }])
+      await takeOne(office)
+      await office.close()
+    }
+    const office = await transport.collect(to.destinations[0]!)
+    expect(await office.settle([{ do: 'ack', delivery: await takeOne(office) }])).toEqual(['done'])
+    await transport.close()
+  })
 
   it('letters are dropped by the broker when the time that the rules give them is over', async () => {
     const service = 'brief'

@@ -32,8 +32,12 @@ describeWith('amqp', 'the topology on RabbitMQ', (url) => {
       'x-overflow': 'reject-publish',
       'x-delivery-limit': 1_000_000,
     })
-    await isDeclared(`${service}.dlq`, { 'x-queue-type': 'quorum', 'x-message-ttl': 86_400_000 })
-    await isDeclared(`${service}.poison`, { 'x-queue-type': 'quorum' })
+    await isDeclared(`${service}.dlq`, {
+      'x-queue-type': 'quorum',
+      'x-delivery-limit': 1_000_000,
+      'x-message-ttl': 86_400_000,
+    })
+    await isDeclared(`${service}.poison`, { 'x-queue-type': 'quorum', 'x-delivery-limit': 1_000_000 })
     const channel = await desk.channel()
     await channel.assertExchange(`${queue}.dlx`, 'direct', { durable: true })
     await channel.assertExchange('reprieve.events', 'topic', { durable: true })
@@ -139,7 +143,11 @@ describeWith('amqp', 'the topology on RabbitMQ', (url) => {
     await expect(refused).rejects.toThrow(
       `the queue '${service}.dlq' exists with another x-message-ttl: asked for none, it has the value '5000'`,
     )
-    await isDeclared(`${service}.dlq`, { 'x-queue-type': 'quorum', 'x-message-ttl': 5000 })
+    await isDeclared(`${service}.dlq`, {
+      'x-queue-type': 'quorum',
+      'x-delivery-limit': 1_000_000,
+      'x-message-ttl': 5000,
+    })
   })
 
   it('a queue of another type, and an exchange of another type, are refused as well', async () => {

@@ -59,7 +59,11 @@ export const subscriptionOptions = (to: Subscription, type: 'quorum' | 'classic'
 }
 
 export const destinationOptions = ({ expire }: Destination): QueueOptions =>
-  queueOptions({ ...QUORUM, ...(expire !== undefined && { 'x-message-ttl': expire }) })
+  queueOptions({
+    ...QUORUM,
+    'x-delivery-limit': DELIVERY_LIMIT, // there is nothing behind it: what the broker buried would be gone
+    ...(expire !== undefined && { 'x-message-ttl': expire }),
+  })
 
 /** For whoever only collects: an existing queue will do as it is. */
 export const declareDestination =
