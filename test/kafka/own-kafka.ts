@@ -14,6 +14,9 @@ export interface OwnKafka {
   /** By SIGKILL: nothing is said and nothing is saved. */
   kill(index?: number): Promise<void>
   start(index?: number): Promise<void>
+  /** By SIGSTOP: connections stay, and nobody answers. */
+  freeze(index?: number): void
+  thaw(index?: number): void
   close(): Promise<void>
 }
 
@@ -71,7 +74,14 @@ export const ownKafka = async (options: OwnKafkaOptions = {}): Promise<OwnKafka>
     launchKafka(jvms[at]!, `127.0.0.1:${ports[at]}`, (pid) => {
       processes[at] = identify(pid)
     })
+  const signal = (at: number, name: NodeJS.Signals) => {
+    const target = processes[at]
+    if (target && alive(target)) process.kill(target.pid, name)
+  }
   const close = async () => {
+    processes.forEach((_, at) => {
+      signal(at, 'SIGCONT')
+    })
     await Promise.all(processes.map((each) => each && end(each, 5_000)))
     rmSync(root, { recursive: true, force: true, maxRetries: 5 })
   }
@@ -96,6 +106,8 @@ export const ownKafka = async (options: OwnKafkaOptions = {}): Promise<OwnKafka>
       while (victim && alive(victim)) await sleep(5)
     },
     start: (at = 0) => launchOne(at),
+    freeze: (at = 0) => signal(at, 'SIGSTOP'),
+    thaw: (at = 0) => signal(at, 'SIGCONT'),
     close,
   }
 }

@@ -5,6 +5,9 @@ import { decodeMark } from './marks.ts'
 import { listOffsets, placeOf } from './offsets.ts'
 import type { Topics } from './topics.ts'
 import type { Wire } from './wire.ts'
+import { within } from './within.ts'
+
+const PATIENCE = 15_000
 
 /**
  * Of partitions that are ours we know what is out; of the others only what is committed. Parcels count once
@@ -14,12 +17,15 @@ export const lagOf = async (wire: Wire, topics: Topics, group: Group, topic: str
   const { tenures, offsets } = group.member
   const now = wire.tools.clock.now()
   const places = Array.from({ length: topics.partitions(topic) }, (_, partition) => ({ topic, partition }))
-  try {
+  const others = places.filter((place) => !tenures.has(placeOf(place)))
+  const ask = async () => {
     const ends = await listOffsets(wire, places, 'latest')
-    const others = places.filter((place) => !tenures.has(placeOf(place)))
     const committed = others.length > 0 ? await offsets.committed(others) : new Map()
     const untouched = others.filter((place) => !committed.has(placeOf(place)))
-    const begins = await listOffsets(wire, untouched, 'earliest')
+    return { ends, committed, begins: await listOffsets(wire, untouched, 'earliest') }
+  }
+  try {
+    const { ends, committed, begins } = await within(PATIENCE, wire.tools.clock, ask)
     let waiting = 0
     for (const place of others) {
       const key = placeOf(place)

@@ -2,6 +2,7 @@ import type { Millis } from '../../core/time.ts'
 import { CODE, hasCode, responsesIn } from './errors.ts'
 import { shortMark } from './marks.ts'
 import type { Wire } from './wire.ts'
+import { within } from './within.ts'
 
 export interface Place {
   readonly topic: string
@@ -31,6 +32,7 @@ export interface Offsets {
 
 /** Within a rebalance there is no longer than a session for everything. */
 const PATIENCE: Millis = 3_000
+const ANSWER: Millis = 5_000
 const FENCED = [CODE.illegalGeneration, CODE.unknownMember, CODE.fencedInstance, CODE.rebalancing]
 
 export const placeOf = ({ topic, partition }: Place): string => `${topic}/${partition}`
@@ -64,7 +66,7 @@ export const offsetsOf = ({ clerk, client, counts, tools }: Wire, group: string)
       const giveUp = tools.clock.now() + PATIENCE
       for (let wait = 50; ; wait *= 2) {
         try {
-          await send(commits, as)
+          await within(ANSWER, tools.clock, () => send(commits, as))
           return commits.map(() => 'done')
         } catch (error) {
           const codes = commitCodes(error)

@@ -26,16 +26,21 @@ type Load = readonly { readonly of: Consignment; readonly from: number; readonly
 
 /** A record batch may be no larger than the topic allows, which is 1 MB where the broker made the topic. */
 const BATCH_BYTES = 900_000
+/** For one request, the client's own retries included. */
+const DELIVERY = 30_000
+/** A reason of our own: without one each abort makes an error with a stack. */
+const ANSWERED = 'answered'
 const REQUEST_BYTES = 8 * 1024 * 1024
 
 /**
  * One send at a time, each with all that has come in meanwhile: the idempotent producer numbers its records,
  * and sends that overtake each other after an error would make doubles.
  */
-export const postOffice = ({ producer, client, settings, counts }: Wire, topics: Topics): Post => {
+export const postOffice = ({ producer, client, settings, counts, tools }: Wire, topics: Topics): Post => {
   const queue: Consignment[] = []
   const turns = new Map<string, number>()
   let running: Promise<void> | undefined
+  let stuck: Error | undefined
 
   const address = (record: Outgoing) => {
     if (record.partition !== undefined) return
@@ -84,8 +89,22 @@ export const postOffice = ({ producer, client, settings, counts }: Wire, topics:
     }
   }
 
+  /** Nobody waits for ever: the next send has to, until this one has its answer. */
+  const giveUp = (load: Load) => {
+    const late = new Error(`no answer within ${DELIVERY} ms`)
+    stuck = unavailable(settings.brokers, 'producing', late)
+    for (const { of } of load) refuse(of, stuck)
+    for (const each of queue.splice(0)) refuse(each, stuck)
+  }
   const run = async () => {
-    while (queue.length > 0) await deliver(nextLoad(queue))
+    while (queue.length > 0) {
+      const load = nextLoad(queue)
+      const done = new AbortController()
+      void tools.clock.sleep(DELIVERY, done.signal).then(() => done.signal.aborted || giveUp(load))
+      await deliver(load)
+      done.abort(ANSWERED)
+      stuck = undefined
+    }
     running = undefined
   }
 
@@ -94,6 +113,7 @@ export const postOffice = ({ producer, client, settings, counts }: Wire, topics:
       new Promise((resolve) => {
         const answers: (Error | undefined)[] = new Array(records.length).fill(undefined)
         if (records.length === 0) return resolve(answers)
+        if (stuck) return resolve(answers.fill(stuck))
         for (const record of records) address(record)
         queue.push({ records, answers, taken: 0, left: records.length, resolve })
         running ??= run()
@@ -113,6 +133,11 @@ const notTaken = ({ topic, bytes }: Outgoing, cause: Error): ReprieveError =>
       fix: `raise max.message.bytes of ${topic}, or keep the data elsewhere and let the event name it`,
     },
   )
+
+/** Its answers are given; those that still come are for nobody. */
+const refuse = (consignment: Consignment, reason: Error) => {
+  consignment.resolve(consignment.answers.map((answer) => answer ?? reason))
+}
 
 const answered = (consignment: Consignment, count: number) => {
   consignment.left -= count

@@ -2,6 +2,7 @@ import { ReprieveError } from '../../core/error.ts'
 import type { Millis } from '../../core/time.ts'
 import { CODE, hasCode, reasonOf, responsesIn, unavailable } from './errors.ts'
 import type { Wire } from './wire.ts'
+import { within } from './within.ts'
 
 export interface WantedTopic {
   readonly name: string
@@ -26,13 +27,18 @@ const MAX_MESSAGE_BYTES = 8 * 1024 * 1024
 /** A copy carries its trail, and a letter its data as text: what was published must be able to get there. */
 const MAX_COPY_BYTES = 16 * 1024 * 1024
 const PATIENCE = 10_000
+/** One look, and the making of many topics, which a small broker takes its time for. */
+const ANSWER = 12_000
+const MAKING = 60_000
 const LOOK_AGAIN = 5 * 60_000
 
 export const topicsOf = ({ admin, settings, tools }: Wire): Topics => {
   const known = new Map<string, { partitions: number; at: number }>()
 
   const look = async (names: readonly string[]) => {
-    const { topics } = await admin.metadata({ topics: [...names], forceUpdate: true, retries: 0 })
+    const { topics } = await within(ANSWER, tools.clock, () =>
+      admin.metadata({ topics: [...names], forceUpdate: true, retries: 0 }),
+    )
     for (const name of names) {
       const partitions = topics.get(name)?.partitions ?? []
       if (partitions.length === 0 || partitions.some((each) => !each || each.leader < 0)) return false
@@ -60,11 +66,13 @@ export const topicsOf = ({ admin, settings, tools }: Wire): Topics => {
       if (keep !== undefined)
         configs.push({ name: 'retention.ms', value: keep === Infinity ? '-1' : `${keep}` })
       try {
-        await admin.createTopics({
-          topics: topics.map(({ name, partitions }) => ({ topic: name, partitions })),
-          replicas: settings.replication,
-          configs,
-        })
+        await within(MAKING, tools.clock, () =>
+          admin.createTopics({
+            topics: topics.map(({ name, partitions }) => ({ topic: name, partitions })),
+            replicas: settings.replication,
+            configs,
+          }),
+        )
       } catch (error) {
         if (!onlyExists(error)) throw notCreated(topics, error)
       }

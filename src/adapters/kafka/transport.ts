@@ -13,11 +13,15 @@ import { LONGEST, late, retryTopic, retryTopics } from './tiers.ts'
 import { topicsOf, type WantedTopic } from './topics.ts'
 import { watching } from './watching.ts'
 import type { Counts, Wire } from './wire.ts'
+import { within } from './within.ts'
 
 /** Retries left by a service that is gone: long enough for anyone to bring it back. */
 const KEEP_RETRIES = 30 * 24 * 60 * 60_000
 /** At an office's door, where the rest of the contract has no say. */
 const OFFICE_WINDOW = 1_000
+
+/** How long brokers that do not answer may keep us from closing. */
+const PATIENCE = 12_000
 
 export const kafkaTransport = (wire: Wire): Transport & { readonly counts: Counts } => {
   const { settings, tools } = wire
@@ -164,11 +168,11 @@ export const kafkaTransport = (wire: Wire): Transport & { readonly counts: Count
       await sendAll(messages.map((each) => returningRecord(each, topics.partitions(addressOf(each).topic))))
     },
     close: () => {
-      closed ??= (async () => {
+      closed ??= within(PATIENCE, tools.clock, async () => {
         await Promise.all([...groups.values()].map((group) => group.close()))
         await post.idle()
         await wire.close()
-      })()
+      }).catch(() => {}) // brokers that do not answer find out by themselves that we are gone
       return closed
     },
   }

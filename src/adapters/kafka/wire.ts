@@ -3,6 +3,7 @@ import type { Admin, Client, Consumer, GroupPartitionsAssigner, Producer } from 
 import type { Settings } from './settings.ts'
 import { readTls } from './tls.ts'
 import { unreachable } from './unreachable.ts'
+import { within } from './within.ts'
 
 /** The connections of one transport, and what went over them. */
 export interface Wire {
@@ -55,7 +56,7 @@ export const openWire = async (client: Client, settings: Settings, tools: Tools)
   const admin = new client.Admin({ ...common, retries: 2, retryDelay: 200 })
   try {
     // With few retries: a wrong password must not loop for ever, which it would in a consumer.
-    await answered(admin.metadata({ topics: [] }), tools)
+    await within(OPEN, tools.clock, () => admin.metadata({ topics: [] }))
   } catch (error) {
     // not awaited: a connection that is still being made would keep us for its whole time-out
     admin.close().catch(() => {})
@@ -92,18 +93,5 @@ export const openWire = async (client: Client, settings: Settings, tools: Tools)
     close: async () => {
       await Promise.allSettled([producer.close(), clerk.close(), admin.close()])
     },
-  }
-}
-
-const answered = async (work: Promise<unknown>, { clock }: Tools): Promise<void> => {
-  const done = new AbortController()
-  const late = clock.sleep(OPEN, done.signal).then(() => {
-    if (!done.signal.aborted) throw new Error(`no answer within ${OPEN} ms`)
-  })
-  try {
-    await Promise.race([work, late])
-  } finally {
-    done.abort()
-    work.catch(() => {}) // it may still fail when nobody waits for it any more
   }
 }
