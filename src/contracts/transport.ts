@@ -28,6 +28,8 @@ export interface Subscription extends Address {
   readonly window: number
   /** How often to look for what nobody tells of, where the transport has to look; absent: as it thinks best. */
   readonly poll?: Millis
+  /** A new home and the ack of the old one are one transaction, where the transport has such; else it changes nothing. */
+  readonly transactions?: boolean
   /** Dead-letter and quarantine destinations, made ready by `subscribe`. */
   readonly destinations: readonly Destination[]
   /** Where the transport `can.claims`: which claim a delivery needs; undefined = none. */

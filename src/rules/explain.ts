@@ -133,6 +133,7 @@ export const explainService = ({
   window,
   lease,
   demand,
+  transactions,
   batchers,
   provenance,
 }: ServiceRules) => ({
@@ -140,6 +141,7 @@ export const explainService = ({
   window,
   leaseMs: lease,
   demand: demand ? { pollMs: demand.poll, atOnce: demand.atOnce, min: demand.min, max: demand.max } : null,
+  transactions,
   batchers: [...batchers.values()].map((batcher) => ({
     ...explainBatch(batcher),
     priorities: batcher.priorities ?? [],

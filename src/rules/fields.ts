@@ -25,6 +25,10 @@ export const whole = (min: number, max = 1_000_000) => {
   return z.preprocess(NUMBERED, z.int({ error }).min(min, { error }).max(max, { error }))
 }
 
+const SAID = (value: unknown) => (value === 'true' ? true : value === 'false' ? false : value)
+
+export const yesOrNo = z.preprocess(SAID, z.boolean({ error: 'true or false' }))
+
 /** Text that some reading turns into a value; whatever it can't read is answered with what was expected. */
 const reading = <T>(expected: string, read: (text: string) => T | undefined) =>
   z.string({ error: expected }).transform((text, context): T => {

@@ -101,6 +101,8 @@ export const MEANINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     window: 'Deliveries that may be out and unsettled at once.',
     lease: 'How long a delivery is ours before it must be extended.',
     demand: 'How a service asks for events.',
+    transactions:
+      'On Kafka: a retry or burial and the commit of what it replaces are one transaction. Databases always do that.',
     batchers: 'Batches that several events share, by name.',
     events: 'Rows by event name, or by a beginning with a star. Exact wins, then the longest beginning.',
   },

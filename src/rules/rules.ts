@@ -104,6 +104,8 @@ export interface ServiceRules {
   readonly lease: Millis
   /** Absent: as the transport thinks best. */
   readonly demand?: Demand
+  /** Retries and burials are one transaction with the ack, where the transport has such. */
+  readonly transactions: boolean
   readonly batchers: ReadonlyMap<string, Batcher>
   readonly provenance: Readonly<Record<string, Provenance>>
 }

@@ -13,6 +13,7 @@ import {
   text,
   timeout,
   whole,
+  yesOrNo,
 } from './fields.ts'
 import { lintShape } from './lint/shape.ts'
 import { PLACEHOLDERS } from './naming.ts'
@@ -71,6 +72,7 @@ const serviceOnly = {
   window: whole(1, 100_000).optional(),
   lease: duration.optional(),
   demand: demand.optional(),
+  transactions: yesOrNo.optional(),
   batchers: named(name, batcherShape).optional(),
 }
 

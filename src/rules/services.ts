@@ -27,6 +27,7 @@ export const serviceRules = (book: RuleBook, service: string): ServiceRules => {
     window: pick('window', (says) => says.window, windowFor(book, service, concurrency, demand)),
     lease: pick('lease', (says) => says.lease, leaseFor(book, service)),
     ...(demand && { demand }),
+    transactions: pick('transactions', (says) => says.transactions, false),
     batchers: batchersOf(book, service),
     provenance,
   }

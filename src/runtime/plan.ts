@@ -66,7 +66,7 @@ export const planService = (
     }
   }
   let started = false
-  const { consumerGroup, window, lease, demand, concurrency } = serviceRules(book, service)
+  const { consumerGroup, window, lease, demand, concurrency, transactions } = serviceRules(book, service)
 
   const byTopic = new Map<string, string[]>()
   for (const pattern of patterns) {
@@ -93,6 +93,7 @@ export const planService = (
       lease,
       window,
       ...(demand && { poll: demand.poll }),
+      ...(transactions && { transactions }),
       destinations: destinationsFor(book, service, types, topic),
       ledgerKey: (parcel, redelivered) =>
         handlerOf(types, parcel.event.type) === undefined

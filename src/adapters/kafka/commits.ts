@@ -8,6 +8,8 @@ export type Outcomes = ReadonlyMap<Tenure, Committed>
 export interface Commits {
   /** Commits what is finished, in one request with whatever else has come in since the last one was sent. */
   flush(tenures: Iterable<Tenure>): Promise<Outcomes>
+  /** Commits in another way, while no other commit is under way; fenced where there is no membership. */
+  alone(commit: (as: Membership, out: (tenure: Tenure) => number) => Promise<Committed>): Promise<Committed>
 }
 
 interface State {
@@ -39,6 +41,15 @@ export const commitsOf = (offsets: Offsets, { steady, membership, out }: State):
         last = next.catch(() => {}) // told to whoever asked for that one; the next goes on
       }
       return next
+    },
+    alone: (commit) => {
+      const work = last.then(async (): Promise<Committed> => {
+        await steady()
+        const as = membership()
+        return as ? commit(as, out) : 'fenced'
+      })
+      last = work.catch(() => {}) // told to whoever asked for it; the next goes on
+      return work
     },
   }
 }

@@ -36,8 +36,8 @@ export interface Tenure {
   /** What it has and has not begun to settle goes back; what it has no more is not its to settle. */
   takeBack(holder: object): void
   finish(slot: Slot): void
-  /** The highest offset below which everything is finished, and what is finished past it. */
-  progress(): { readonly offset: number; readonly done: readonly Run[] }
+  /** The highest offset below which everything is finished, and what is finished past it; as if these were too. */
+  progress(also?: ReadonlySet<Slot>): { readonly offset: number; readonly done: readonly Run[] }
 }
 
 /** Records of one partition for one subscription that wait to be handed over. */

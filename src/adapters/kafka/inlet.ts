@@ -11,6 +11,7 @@ import type { Post } from './post.ts'
 import { settleBatch } from './settle.ts'
 import { isHungry } from './tenure.ts'
 import type { Topics, WantedTopic } from './topics.ts'
+import type { Transactions } from './transactions.ts'
 import type { Wire } from './wire.ts'
 
 export interface InletOptions {
@@ -19,6 +20,7 @@ export interface InletOptions {
   readonly topic: string
   readonly window: number
   readonly post: Post
+  readonly transactions?: Transactions
   readonly topics: Topics
   destination(name: string): WantedTopic
   /** A destination: what lies there may be written by anyone. */

@@ -20,13 +20,27 @@ export interface Membership {
   readonly generation: number
 }
 
+/** A producer's open transaction. */
+export interface Transacting {
+  readonly id: string
+  readonly producerId: bigint
+  readonly producerEpoch: number
+}
+
 /** fenced: another membership has followed, nothing was written. */
 export type Committed = 'done' | 'fenced' | Error
 
 export interface Offsets {
+  readonly group: string
   /** One request, sent as it is: the client's own commit would join again and write under the new membership. */
   commit(commits: readonly Commit[], as: Membership): Promise<readonly Committed[]>
-  committed(places: readonly Place[]): Promise<ReadonlyMap<string, { offset: number; text: string }>>
+  /** In a transaction: nothing of it holds until that is committed. Rejects where it could not be written. */
+  commitWithin(within: Transacting, commits: readonly Commit[], as: Membership): Promise<'done' | 'fenced'>
+  /** `stable`: not while a transaction that would change them is open. */
+  committed(
+    places: readonly Place[],
+    stable?: boolean,
+  ): Promise<ReadonlyMap<string, { offset: number; text: string }>>
   leave(member: string): Promise<void>
 }
 
@@ -41,12 +55,14 @@ export const placeOf = ({ topic, partition }: Place): string => `${topic}/${part
 export const offsetsOf = ({ clerk, client, counts, tools }: Wire, group: string): Offsets => {
   let coordinator: { host: string; port: number } | undefined
 
-  const send = async (commits: readonly Commit[], { member, generation }: Membership) => {
+  const connect = async () => {
     coordinator ??= (
       await clerk.findCoordinator({ keyType: client.FindCoordinatorKeyTypes.GROUP, keys: [group] })
     )[0]!
-    const connection = await clerk.connections.get(coordinator)
-    const topics = [...Map.groupBy(commits, ({ topic }) => topic)].map(([name, ofTopic]) => ({
+    return clerk.connections.get(coordinator)
+  }
+  const topicsOf = (commits: readonly Commit[]) =>
+    [...Map.groupBy(commits, ({ topic }) => topic)].map(([name, ofTopic]) => ({
       name,
       partitions: ofTopic.map(({ partition, offset, text }) => ({
         partitionIndex: partition,
@@ -55,11 +71,31 @@ export const offsetsOf = ({ clerk, client, counts, tools }: Wire, group: string)
         committedMetadata: text,
       })),
     }))
+  const send = async (commits: readonly Commit[], { member, generation }: Membership) => {
+    const connection = await connect()
     counts.commits++
-    await client.offsetCommitV8.api.async(connection, group, generation, member, null, topics)
+    await client.offsetCommitV8.api.async(connection, group, generation, member, null, topicsOf(commits))
   }
 
   return {
+    group,
+    commitWithin: async ({ id, producerId, producerEpoch }, commits, { member, generation }) => {
+      const { async: write } = client.txnOffsetCommitV3.api
+      for (let tries = 1; ; tries++) {
+        try {
+          const connection = await connect()
+          counts.commits++
+          const topics = topicsOf(commits)
+          await write(connection, id, group, producerId, producerEpoch, generation, member, null, topics)
+          return 'done'
+        } catch (error) {
+          if (hasCode(error, ...FENCED)) return 'fenced'
+          coordinator = undefined
+          if (tries >= 5) throw error
+          await tools.clock.sleep(50 * tries)
+        }
+      }
+    },
     commit: async (wanted, as) => {
       if (wanted.length === 0) return []
       let commits = wanted
@@ -83,13 +119,16 @@ export const offsetsOf = ({ clerk, client, counts, tools }: Wire, group: string)
         }
       }
     },
-    committed: async (places) => {
+    committed: async (places, stable = false) => {
       const topics = [...Map.groupBy(places, ({ topic }) => topic)].map(([name, ofTopic]) => ({
         name,
         partitionIndexes: ofTopic.map(({ partition }) => partition),
       }))
       const found = new Map<string, { offset: number; text: string }>()
-      const [answer] = await clerk.listConsumerGroupOffsets({ groups: [{ groupId: group, topics }] })
+      const [answer] = await clerk.listConsumerGroupOffsets({
+        groups: [{ groupId: group, topics }],
+        requireStable: stable,
+      })
       for (const { name, partitions } of answer?.topics ?? []) {
         for (const { partitionIndex: partition, committedOffset, metadata } of partitions) {
           if (committedOffset < 0n) continue

@@ -29,6 +29,24 @@ export interface Outgoing {
 }
 
 const OVERHEAD = 40
+/** A record batch may be no larger than the topic allows, which is 1 MB where the broker made the topic. */
+export const BATCH_BYTES = 900_000
+export const REQUEST_BYTES = 8 * 1024 * 1024
+
+/** As many at a time as one batch may hold, in their order. */
+export const loadsOf = (records: readonly Outgoing[]): readonly (readonly Outgoing[])[] => {
+  const loads: Outgoing[][] = []
+  let bytes = Number.POSITIVE_INFINITY
+  for (const record of records) {
+    if (bytes + record.bytes > BATCH_BYTES) {
+      loads.push([])
+      bytes = 0
+    }
+    loads.at(-1)!.push(record)
+    bytes += record.bytes
+  }
+  return loads
+}
 
 /** CloudEvents' Kafka binding, binary mode. The key is the order key, so that one partition keeps its order. */
 export const eventRecord = (

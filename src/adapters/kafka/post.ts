@@ -1,12 +1,14 @@
 import { ReprieveError } from '../../core/error.ts'
 import { CODE, responsesIn, unavailable } from './errors.ts'
-import type { Outgoing } from './outgoing.ts'
+import { BATCH_BYTES, type Outgoing, REQUEST_BYTES } from './outgoing.ts'
 import type { Topics } from './topics.ts'
 import type { Wire } from './wire.ts'
 
 export interface Post {
   /** Answers for each record: durable, or why not. Topics must exist. */
   send(records: readonly Outgoing[]): Promise<readonly (Error | undefined)[]>
+  /** Gives each its partition, by key or in turn, where it has none. */
+  address(records: readonly Outgoing[]): void
   /** Until what was given to it has been answered. */
   idle(): Promise<void>
 }
@@ -24,13 +26,10 @@ interface Consignment {
 /** The records of one request, in the order of their consignments. */
 type Load = readonly { readonly of: Consignment; readonly from: number; readonly to: number }[]
 
-/** A record batch may be no larger than the topic allows, which is 1 MB where the broker made the topic. */
-const BATCH_BYTES = 900_000
 /** For one request, the client's own retries included. */
 const DELIVERY = 30_000
 /** A reason of our own: without one each abort makes an error with a stack. */
 const ANSWERED = 'answered'
-const REQUEST_BYTES = 8 * 1024 * 1024
 
 /**
  * One send at a time, each with all that has come in meanwhile: the idempotent producer numbers its records,
@@ -75,14 +74,14 @@ export const postOffice = ({ producer, client, settings, counts, tools }: Wire, 
     const placed = Map.groupBy(singles, ({ of, from }) => placeOf(of.records[from]!))
     for (const [place, letters] of placed) {
       const code = codes.get(place)
-      const tooLarge = code === CODE.tooLarge || code === CODE.recordListTooLarge
+      const isTooLarge = code === CODE.tooLarge || code === CODE.recordListTooLarge
       for (const letter of letters) {
         if (code === 0) answered(letter.of, 1)
-        else if (tooLarge && letters.length > 1) await deliver([letter])
+        else if (isTooLarge && letters.length > 1) await deliver([letter])
         else {
-          if (!tooLarge) topics.forget(letter.of.records[letter.from]!.topic)
+          if (!isTooLarge) topics.forget(letter.of.records[letter.from]!.topic)
           const record = letter.of.records[letter.from]!
-          letter.of.answers[letter.from] = tooLarge ? notTaken(record, reason) : reason
+          letter.of.answers[letter.from] = isTooLarge ? tooLarge(record, reason) : reason
           answered(letter.of, 1)
         }
       }
@@ -118,13 +117,14 @@ export const postOffice = ({ producer, client, settings, counts, tools }: Wire, 
         queue.push({ records, answers, taken: 0, left: records.length, resolve })
         running ??= run()
       }),
+    address: (records) => records.forEach(address),
     idle: async () => {
       while (running) await running
     },
   }
 }
 
-const notTaken = ({ topic, bytes }: Outgoing, cause: Error): ReprieveError =>
+export const tooLarge = ({ topic, bytes }: Outgoing, cause: Error): ReprieveError =>
   new ReprieveError(
     'bad_event',
     `kafka: a record of ${bytes} bytes is larger than the topic ${topic} takes`,

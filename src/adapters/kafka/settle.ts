@@ -1,29 +1,8 @@
 import type { Settled, Settlement } from '../../contracts/transport.ts'
-import { letterEvent, receiptEvent } from '../../core/letter.ts'
-import { keyOf } from './batches.ts'
+import { moveAtOnce } from './atomic.ts'
+import { type Desk, type Entry, homeOf, release, stillOurs } from './desk.ts'
 import { unavailable } from './errors.ts'
-import type { Door, Group } from './group.ts'
-import type { Slot } from './holding.ts'
-import { eventRecord, type Outgoing, parcelRecord } from './outgoing.ts'
-import type { Post } from './post.ts'
-import type { Topics, WantedTopic } from './topics.ts'
-import type { Wire } from './wire.ts'
-
-export interface Desk {
-  readonly wire: Wire
-  readonly group: Group
-  readonly door: Door
-  readonly post: Post
-  readonly topics: Topics
-  destination(name: string): WantedTopic
-  slotOf(delivery: Settlement['delivery']): Slot | undefined
-}
-
-interface Entry {
-  readonly index: number
-  readonly slot: Slot
-  readonly settlement: Settlement
-}
+import type { Outgoing } from './outgoing.ts'
 
 /**
  * New home first, commit last: at most one load of records and one commit for the whole batch. An entry that
@@ -39,7 +18,8 @@ export const settleBatch = async (desk: Desk, batch: readonly Settlement[]): Pro
     const ours = entries.filter(({ slot }) => stillOurs(desk, slot))
     const finished = ours.filter(({ slot }) => slot.uncommitted)
     const unfinished = finished.length === 0 ? ours : ours.filter(({ slot }) => !slot.uncommitted)
-    for (const entry of await house(desk, unfinished, answers)) {
+    const moved = desk.transactions ? await moveAtOnce(desk, unfinished, answers) : undefined
+    for (const entry of moved ?? (await house(desk, unfinished, answers))) {
       if (!stillOurs(desk, entry.slot)) continue
       if (entry.settlement.do === 'give back') {
         release(desk, entry.slot)
@@ -66,18 +46,6 @@ const claim = (desk: Desk, batch: readonly Settlement[]): readonly Entry[] => {
     entries.push({ index, slot, settlement })
   }
   return entries
-}
-
-const stillOurs = (desk: Desk, slot: Slot): boolean => {
-  if (!slot.tenure.over) return true
-  release(desk, slot)
-  return false
-}
-
-const release = ({ door }: Desk, slot: Slot) => {
-  if (slot.holder !== door) return
-  slot.holder = undefined
-  door.out--
 }
 
 /** Makes the new homes durable; answers with the entries that may go on. */
@@ -117,26 +85,6 @@ const send = async ({ topics, post, destination, wire }: Desk, records: readonly
     return records.map(() => reason)
   }
   return post.send(records)
-}
-
-const homeOf = ({ group, door, wire, topics }: Desk, { slot, settlement }: Entry): Outgoing | undefined => {
-  switch (settlement.do) {
-    case 'later': {
-      const { parcel } = settlement
-      const topic = group.later(parcel.due - wire.tools.clock.now())
-      const key = slot.record && keyOf(slot.record)
-      const record = parcelRecord(topic, door.topic, parcel, key)
-      // whoever wrote it may deal out keys in another way than we do: a key keeps its partition
-      if (key && slot.tenure.partition < topics.partitions(topic)) record.partition = slot.tenure.partition
-      return record
-    }
-    case 'bury':
-      return eventRecord(settlement.to, letterEvent(settlement.letter))
-    case 'ack':
-      return settlement.receipt && eventRecord(settlement.receipt.to, receiptEvent(settlement.receipt))
-    case 'give back':
-      return undefined
-  }
 }
 
 const commit = async (desk: Desk, entries: readonly Entry[], answers: Settled[]): Promise<void> => {

@@ -154,13 +154,20 @@ export const tenure = ({ topic, partition, parcels, offset: start, mark }: Start
       for (let at = head; at <= last; at++) if (slots[at]!.state !== 'done') count++
       return count
     },
-    progress: () => {
+    progress: (also) => {
+      const isDone = (slot: Slot) => slot.state === 'done' || also?.has(slot) === true
+      let first = head
+      let last = top
+      if (also) {
+        while (first < slots.length && isDone(slots[first]!)) first++
+        for (const { tenure: of, offset } of also) if (of === self && offset > last) last = offset
+      }
       const done: Run[] = []
       let from: number | undefined
       let to = 0
-      for (let at = head; at < slots.length && slots[at]!.offset <= top; at++) {
+      for (let at = first; at < slots.length && slots[at]!.offset <= last; at++) {
         const slot = slots[at]!
-        if (slot.state === 'done') {
+        if (isDone(slot)) {
           from ??= slot.offset
           to = slot.offset
         } else if (from !== undefined) {
@@ -170,7 +177,7 @@ export const tenure = ({ topic, partition, parcels, offset: start, mark }: Start
       }
       if (from !== undefined) done.push([from, to])
       for (const run of past) if (run[0] >= position) done.push(run)
-      return { offset: slots[head]?.offset ?? position, done }
+      return { offset: slots[first]?.offset ?? position, done }
     },
   }
   return self

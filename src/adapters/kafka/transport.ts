@@ -11,6 +11,7 @@ import { addressOf, returningRecord } from './returning.ts'
 import { tidying } from './tidying.ts'
 import { LONGEST, late, retryTopic, retryTopics } from './tiers.ts'
 import { topicsOf, type WantedTopic } from './topics.ts'
+import { type Transactions, transactionsOf } from './transactions.ts'
 import { watching } from './watching.ts'
 import type { Counts, Wire } from './wire.ts'
 import { within } from './within.ts'
@@ -29,6 +30,7 @@ export const kafkaTransport = (wire: Wire): Transport & { readonly counts: Count
   const post = postOffice(wire, topics)
   const groups = new Map<string, Group>()
   const expiries = new Map<string, number>()
+  let transactions: Transactions | undefined
   let closed: Promise<void> | undefined
 
   const alive = () => {
@@ -130,7 +132,7 @@ export const kafkaTransport = (wire: Wire): Transport & { readonly counts: Count
       await topics.ensure([source(topic)])
       await sendAll(events.map((event) => eventRecord(topic, event)))
     },
-    subscribe: async ({ topic, consumerGroup: name, window, destinations }) => {
+    subscribe: async ({ topic, consumerGroup: name, window, destinations, transactions: asked }) => {
       alive()
       if (topic.endsWith('*')) {
         throw new ReprieveError('bad_rules', `kafka: '${topic}' can't be subscribed to as a pattern`, {
@@ -141,7 +143,10 @@ export const kafkaTransport = (wire: Wire): Transport & { readonly counts: Count
       const burial = destinations.map(({ name: to }) => destination(to))
       await ensureAll(name, [topic], burial)
       alive()
-      return openInlet({ wire, group: serviceGroup(name), topic, window, post, topics, destination })
+      if (asked) transactions ??= transactionsOf(wire)
+      const group = serviceGroup(name)
+      const atOnce = asked && transactions && { transactions }
+      return openInlet({ wire, group, topic, window, post, topics, destination, ...atOnce })
     },
     collect: async ({ name, expire, foreign = false }) => {
       alive()
@@ -171,6 +176,7 @@ export const kafkaTransport = (wire: Wire): Transport & { readonly counts: Count
       closed ??= within(PATIENCE, tools.clock, async () => {
         await Promise.all([...groups.values()].map((group) => group.close()))
         await post.idle()
+        await transactions?.close()
         await wire.close()
       }).catch(() => {}) // brokers that do not answer find out by themselves that we are gone
       return closed

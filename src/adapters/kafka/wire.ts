@@ -18,6 +18,8 @@ export interface Wire {
   readonly counts: Counts
   /** A connection for fetches only: each waits for its answer, and keeps others waiting. */
   fetcher(): Admin
+  /** A producer for transactions under this name. */
+  transactor(id: string): Producer
   member(options: MemberOptions): Consumer
   close(): Promise<void>
 }
@@ -38,6 +40,7 @@ export interface MemberOptions {
 const NOTHING = Buffer.alloc(0)
 const PRODUCE = 10_000
 const CONSUME = 30_000
+const TRANSACTION = 15_000
 const REBALANCE = 20_000
 /** For the first answer of a broker, the client's own retries included. */
 const OPEN = 15_000
@@ -74,6 +77,19 @@ export const openWire = async (client: Client, settings: Settings, tools: Tools)
     producer,
     counts: { produces: 0, commits: 0, fetches: 0 },
     fetcher: () => new client.Admin({ ...common, retries: 0, requestTimeout: CONSUME }),
+    transactor: (transactionalId) =>
+      new client.Producer({
+        ...common,
+        idempotent: true,
+        transactionalId,
+        producerId: -1n,
+        producerEpoch: -1,
+        // also how long brokers keep open what a dead process began: readers wait for that
+        timeout: TRANSACTION,
+        // the end of the one before may still be on its way when the next begins
+        retries: 50,
+        retryDelay: 20,
+      }),
     member: ({ groupId, beforeJoin, assign }) =>
       new client.Consumer({
         ...common,

@@ -1,0 +1,87 @@
+import type { Settled } from '../../contracts/transport.ts'
+import { type Desk, type Entry, homeOf, release, stillOurs } from './desk.ts'
+import { CODE, hasCode, unavailable } from './errors.ts'
+import { encodeMark } from './marks.ts'
+import type { Committed } from './offsets.ts'
+import type { Outgoing } from './outgoing.ts'
+import { tooLarge } from './post.ts'
+
+interface Moving {
+  readonly entry: Entry
+  readonly record: Outgoing
+}
+
+/**
+ * Retries, burials and receipts, each with the commit of what it replaces in one transaction: either both are there
+ * or none is, whatever dies in between. Answers with the entries that need no record: they go on as ever.
+ */
+export const moveAtOnce = async (
+  desk: Desk,
+  entries: readonly Entry[],
+  answers: Settled[],
+): Promise<readonly Entry[]> => {
+  const moving: Moving[] = []
+  const others: Entry[] = []
+  for (const entry of entries) {
+    const record = homeOf(desk, entry)
+    if (record) moving.push({ entry, record })
+    else others.push(entry)
+  }
+  if (moving.length > 0) await moveAll(desk, moving, answers)
+  return others
+}
+
+const moveAll = async (desk: Desk, moving: readonly Moving[], answers: Settled[]): Promise<void> => {
+  const outcome = await transact(desk, moving)
+  const isTooLarge = outcome instanceof Error && hasCode(outcome, CODE.tooLarge, CODE.recordListTooLarge)
+  if (isTooLarge && moving.length > 1) {
+    for (const each of moving) await moveAll(desk, [each], answers)
+    return
+  }
+  for (const { entry, record } of moving) {
+    const { slot, index } = entry
+    if (outcome instanceof Error) {
+      slot.state = 'out'
+      const reason = unavailable(desk.wire.settings.brokers, 'settling in a transaction', outcome)
+      answers[index] = isTooLarge ? tooLarge(record, outcome) : reason
+    } else if (outcome === 'fenced') {
+      // nothing was written; should the partition stay ours after all, it is handed over again
+      if (stillOurs(desk, slot)) {
+        release(desk, slot)
+        slot.tenure.giveBack(slot)
+      }
+    } else {
+      slot.tenure.finish(slot)
+      release(desk, slot)
+      answers[index] = 'done'
+    }
+  }
+}
+
+const transact = async (desk: Desk, moving: readonly Moving[]): Promise<Committed> => {
+  const { group, topics, post, destination, transactions } = desk
+  const records = moving.map(({ record }) => record)
+  try {
+    await topics.ensure([...new Set(records.map(({ topic }) => topic))].map(destination))
+    post.address(records)
+    return await group.member.commits.alone(async (as, out) => {
+      const slots = new Set(moving.map(({ entry }) => entry.slot))
+      const tenures = [...new Set([...slots].map(({ tenure }) => tenure))]
+      if (tenures.some(({ over }) => over)) return 'fenced'
+      const commits = tenures.map((each) => {
+        const { offset, done } = each.progress(slots)
+        const { topic, partition } = each
+        return { topic, partition, offset, text: encodeMark({ out: out(each), done }, offset) }
+      })
+      const outcome = await transactions!.run(records, group.member.offsets, commits, as)
+      if (outcome === 'done') {
+        tenures.forEach((each, i) => {
+          each.committed = commits[i]!.offset
+        })
+      }
+      return outcome
+    })
+  } catch (error) {
+    return error as Error
+  }
+}

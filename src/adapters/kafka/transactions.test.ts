@@ -1,0 +1,147 @@
+import { Consumer, FetchIsolationLevels, MessagesStreamModes } from '@platformatic/kafka'
+import { expect, it } from 'vitest'
+import { kafkaBench } from '../../../test/kafka/bench.ts'
+import { describeWith } from '../../../test/services/urls.ts'
+import {
+  ackAll,
+  idsOf,
+  makeEvents,
+  makeSubscription,
+  settleAll,
+  sorted,
+  take,
+  takeNone,
+} from '../../testing/trials/kit.ts'
+import { burial, failedOnce } from '../../testing/trials/samples.ts'
+import type { Producer } from './client.ts'
+import type { Wire } from './wire.ts'
+
+describeWith('kafka', 'transactions on kafka', (brokers) => {
+  const { world, openSeen, committed, admin } = kafkaBench(brokers, '?session=6000&heartbeat=300')
+  const subscription = () => makeSubscription(world, { transactions: true })
+
+  /** What is there for whoever reads only what was committed, by another client. */
+  const idsIn = async (topic: string, count: number): Promise<readonly string[]> => {
+    const consumer = new Consumer({
+      clientId: 'test',
+      groupId: world.name('reader'),
+      bootstrapBrokers: [brokers],
+    })
+    const stream = await consumer.consume({
+      topics: [topic],
+      mode: MessagesStreamModes.EARLIEST,
+      isolationLevel: FetchIsolationLevels.READ_COMMITTED,
+      autocommit: false,
+      maxWaitTime: 100,
+    })
+    const ids: string[] = []
+    const over = setTimeout(() => void stream.close(), 1_500)
+    for await (const { headers } of stream) {
+      ids.push(
+        String(
+          headers.get(Buffer.from('ce_id')) ?? [...headers].find(([name]) => `${name}` === 'ce_id')?.[1],
+        ),
+      )
+      if (ids.length > count) break
+    }
+    clearTimeout(over)
+    await consumer.close(true)
+    return ids
+  }
+  /** Its next commit of a transaction is answered by an error, though it arrives or not. */
+  const tamper = (wire: Wire, arrives: boolean) => {
+    const { transactor } = wire
+    let tampered = false
+    Object.assign(wire, {
+      transactor: (id: string): Producer => {
+        const producer = transactor(id)
+        const begin = producer.beginTransaction.bind(producer)
+        producer.beginTransaction = (async (options: never) => {
+          const transaction = await begin(options)
+          const commit = transaction.commit.bind(transaction)
+          transaction.commit = (async () => {
+            if (tampered) return commit()
+            tampered = true
+            if (arrives) await commit()
+            throw new Error('no answer')
+          }) as never
+          return transaction
+        }) as never
+        return producer
+      },
+    })
+  }
+
+  it('a retry or a burial and its commit are there together, and readers of others see each once', async () => {
+    const { transport } = await openSeen()
+    const to = subscription()
+    const inlet = await transport.subscribe(to)
+    const events = makeEvents(world, 30)
+    await transport.publish(to.topic, events)
+    const got = await take(world, inlet, 30)
+    await settleAll(
+      inlet,
+      got.map((delivery, n) => {
+        if (n % 3 === 0) return { do: 'later', delivery, parcel: failedOnce(world, delivery.parcel, 0) }
+        return n % 3 === 1 ? burial(world, to, delivery) : { do: 'ack', delivery }
+      }),
+    )
+    const offsets = await committed(to.consumerGroup, to.topic)
+    expect(offsets.reduce((sum, { offset }) => sum + offset, 0)).toBe(30)
+    const again = await take(world, inlet, 10)
+    expect(sorted(idsOf(again))).toEqual(sorted(idsOf(got.filter((_, n) => n % 3 === 0))))
+    await ackAll(inlet, again)
+    await takeNone(world, inlet)
+    expect((await idsIn(to.destinations[0]!.name, 10)).length).toBe(10)
+  })
+
+  it('whoever has lost the partition writes nothing, neither copy nor commit', async () => {
+    const { transport } = await openSeen()
+    const to = subscription()
+    const inlet = await transport.subscribe(to)
+    await transport.publish(to.topic, makeEvents(world, 3, { extensions: { orderkey: 'k' } }))
+    const got = await take(world, inlet, 3)
+    const [described] = [...(await admin.describeGroups({ groups: [to.consumerGroup] })).values()]
+    const members = [...described!.members.values()].map(({ id }) => ({ memberId: id }))
+    await admin.removeMembersFromConsumerGroup({ groupId: to.consumerGroup, members })
+    const answers = await inlet.settle(
+      got.map((delivery) => ({ do: 'later', delivery, parcel: failedOnce(world, delivery.parcel, 0) })),
+    )
+    expect(answers).toEqual(['lost', 'lost', 'lost'])
+    expect(await idsIn(`${to.consumerGroup}.retry.1s`, 3)).toEqual([])
+    const again = await take(world, inlet, 3)
+    expect(idsOf(again)).toEqual(idsOf(got))
+    expect(again.every(({ redelivered }) => redelivered)).toBe(true)
+    await ackAll(inlet, again)
+  })
+
+  it('a commit that arrived though its answer did not is done, and copied once', async () => {
+    const { transport, wire } = await openSeen()
+    tamper(wire, true)
+    const to = subscription()
+    const inlet = await transport.subscribe(to)
+    await transport.publish(to.topic, makeEvents(world, 2))
+    const got = await take(world, inlet, 2)
+    await settleAll(
+      inlet,
+      got.map((delivery) => ({ do: 'later', delivery, parcel: failedOnce(world, delivery.parcel, 0) })),
+    )
+    await ackAll(inlet, await take(world, inlet, 2))
+    await takeNone(world, inlet)
+  })
+
+  it('one that did not arrive is an error, leaves nothing, and can be settled again', async () => {
+    const { transport, wire } = await openSeen()
+    tamper(wire, false)
+    const to = subscription()
+    const inlet = await transport.subscribe(to)
+    await transport.publish(to.topic, makeEvents(world, 2))
+    const got = await take(world, inlet, 2)
+    const batch = got.map((delivery) => burial(world, to, delivery))
+    for (const answer of await inlet.settle(batch)) expect(answer).toMatchObject({ code: 'unavailable' })
+    expect(await idsIn(to.destinations[0]!.name, 2)).toEqual([])
+    expect(await inlet.settle(batch)).toEqual(['done', 'done'])
+    expect((await idsIn(to.destinations[0]!.name, 2)).length).toBe(2)
+    await takeNone(world, inlet)
+  })
+})
