@@ -41,13 +41,15 @@ export interface Ours extends Omit<Contender, 'prepare'> {
   readonly id?: () => string
   /** What the rule book says of the service; absent: there is no book at all. */
   readonly rules?: Readonly<Record<string, unknown>>
+  /** URLs of stores that the rules name. */
+  readonly stores?: Readonly<Record<string, string>>
   ground(): Promise<Ground>
 }
 
 /** What a user may say in a rule book, and nothing more. JSON is YAML too. */
-export const bookOf = (rules: Ours['rules'], service: string): RuleBook =>
+export const bookOf = (rules: Ours['rules'], service: string, stores: Ours['stores'] = {}): RuleBook =>
   rules
-    ? readRules(JSON.stringify({ version: 1, services: { [service]: rules } }), 'bench.yaml', {})
+    ? readRules(JSON.stringify({ version: 1, stores, services: { [service]: rules } }), 'bench.yaml', {})
     : emptyBook
 
 /** Counts what is done; anything but the plain course of events spoils the heat. */
@@ -79,7 +81,7 @@ export const openSubscribed = async (ours: Ours) => {
   const fresh = freshName()
   const { service, type } = ground.names ?? { service: fresh, type: `${fresh}.order` }
   const options = { transport: ground.transport, ...(ground.store && { store: ground.store }) }
-  const rules = bookOf(ours.rules, service)
+  const rules = bookOf(ours.rules, service, ours.stores)
   const first = await reprieve({ ...options, rules })
   first.service(service).on(type, () => {})
   const before = ground.counts?.(first)

@@ -10,7 +10,7 @@ export interface Broker {
 }
 
 /** The server that the environment names, else one of our own, which ends with the run. */
-export const openBroker = async (name: 'rabbitmq' | 'kafka' | 'postgres'): Promise<Broker> => {
+export const openBroker = async (name: 'rabbitmq' | 'kafka' | 'postgres' | 'redis'): Promise<Broker> => {
   const session = openSession(servers.filter((server) => server.name === name))
   const stop = async (): Promise<void> => {
     await session.close()
@@ -29,3 +29,7 @@ export const openBroker = async (name: 'rabbitmq' | 'kafka' | 'postgres'): Promi
   const { url, version, env } = outcome
   return { url, version, env: { [env]: url }, close }
 }
+
+/** One that a bench can do without; undefined where there is none. */
+export const openIfThere = async (name: 'redis'): Promise<Broker | undefined> =>
+  openBroker(name).catch(() => undefined)

@@ -3,9 +3,9 @@ import type { Contender, Heat } from '../harness.ts'
 import { batches, counter, freshName, newId, type Order, WINDOW } from '../load.ts'
 
 /** As ours makes its topics unless told otherwise. */
-const PARTITIONS = 3
+export const PARTITIONS = 3
 /** As many as ours commits at once: it goes for more when half of its window is settled. */
-const COMMIT = WINDOW / 2
+export const COMMIT = WINDOW / 2
 
 /** `cloudEvents`: the record that ours writes, attributes in headers; else the data alone. */
 export interface Raw {
@@ -14,7 +14,7 @@ export interface Raw {
   readonly cloudEvents: boolean
 }
 
-const openTopic = async ({ broker, cloudEvents }: Raw) => {
+export const openTopic = async ({ broker, cloudEvents }: Raw) => {
   const common = { clientId: 'bench', bootstrapBrokers: [broker] }
   const topic = freshName()
   const admin = new Admin(common)
@@ -32,8 +32,8 @@ const openTopic = async ({ broker, cloudEvents }: Raw) => {
   return { common, topic, publish, close }
 }
 
-const ID = Buffer.from('ce_id')
-const TYPE = Buffer.from('ce_type')
+export const ID = Buffer.from('ce_id')
+export const TYPE = Buffer.from('ce_type')
 const TIME = Buffer.from('ce_time')
 const CONSTANT = ['ce_specversion', '1.0', 'ce_source', 'bench', 'content-type', 'application/json'].map(
   (text) => Buffer.from(text),
@@ -94,7 +94,7 @@ export const rawConsuming = (raw: Raw): Contender => ({
   },
 })
 
-interface Fetched {
+export interface Fetched {
   readonly partition: number
   readonly offset: bigint
   readonly id: string
@@ -147,7 +147,7 @@ const consume = async (
   }
 }
 
-const wantedFrom = (fetchOffset: bigint, partition: number) => ({
+export const wantedFrom = (fetchOffset: bigint, partition: number) => ({
   partition,
   fetchOffset,
   currentLeaderEpoch: -1,
@@ -155,7 +155,7 @@ const wantedFrom = (fetchOffset: bigint, partition: number) => ({
   partitionMaxBytes: 1024 * 1024,
 })
 
-const recordsOf = ({ partitionIndex, records }: Answered): readonly Fetched[] =>
+export const recordsOf = ({ partitionIndex, records }: Answered): readonly Fetched[] =>
   (records ?? []).flatMap((batch) =>
     batch.records.map(({ offsetDelta, headers, value }) => ({
       partition: partitionIndex,
@@ -166,14 +166,14 @@ const recordsOf = ({ partitionIndex, records }: Answered): readonly Fetched[] =>
     })),
   )
 
-type Headers = readonly (readonly [Buffer | null, Buffer | null])[]
+export type Headers = readonly (readonly [Buffer | null, Buffer | null])[]
 
-const headerOf = (headers: Headers, name: Buffer): string => {
+export const headerOf = (headers: Headers, name: Buffer): string => {
   for (const [each, value] of headers) if (each?.equals(name)) return value?.toString() ?? ''
   return ''
 }
 
-interface Answered {
+export interface Answered {
   readonly partitionIndex: number
   readonly records?:
     | readonly {

@@ -2,12 +2,15 @@ import { connect } from 'amqplib'
 import { exchangeOfDead, queueOf } from '../../src/adapters/rabbitmq/names.ts'
 import type { Reprieve } from '../../src/reprieve.ts'
 import type { OpenBench } from '../bench.ts'
+import { failsOnce } from '../courses.ts'
 import { freshFile } from '../embedded/file.ts'
 import { WINDOW } from '../load.ts'
 import { countsOf, type Ground, type Names, oursConsuming, oursPublishing } from '../ours.ts'
 import { retryProbe } from '../retries.ts'
-import { openBroker } from '../server.ts'
+import { openBroker, openIfThere } from '../server.ts'
 import { versionOf } from '../versions.ts'
+import { rawFailingOnce, WAIT } from './failing.ts'
+import { rascalConsuming } from './peer.ts'
 import { rawConsuming, rawPublishing } from './raw.ts'
 
 const AIM = 0.85
@@ -16,9 +19,16 @@ const TRIPS = 2
 /** As many out as the raw loop's prefetch; `upsert` writes nothing to the ledger on a first delivery, `dedup` does. */
 const rules = { concurrency: WINDOW, window: WINDOW, idempotency: { pattern: 'upsert' } }
 const withLedger = { ...rules, idempotency: { pattern: 'dedup' } }
+/** Forgotten soon: the server may be somebody's. */
+const onRedis = { ...rules, idempotency: { pattern: 'dedup', store: 'redis', ttl: '10m' } }
+/** Each fails once, and waits as long as the raw loop lets it. */
+const policy = { backoff: 'fixed', delay: `${WAIT}ms`, jitter: 'none', retries: 1 }
+const failing = { course: failsOnce }
 
 export const open: OpenBench = async () => {
   const broker = await openBroker('rabbitmq')
+  const redis = await openIfThere('redis')
+  const ledgers = redis && { redis: redis.url }
   const ground = async (): Promise<Ground> => {
     const store = freshFile()
     return {
@@ -35,8 +45,13 @@ export const open: OpenBench = async () => {
   return {
     events: 100_000,
     window: WINDOW,
-    env: broker.env,
-    versions: { amqplib: await versionOf('amqplib'), rabbitmq: broker.version },
+    env: { ...broker.env, ...redis?.env },
+    versions: {
+      amqplib: await versionOf('amqplib'),
+      rabbitmq: broker.version,
+      rascal: await versionOf('rascal'),
+      ...(redis && { redis: redis.version }),
+    },
     races: [
       {
         name: 'publish',
@@ -54,13 +69,46 @@ export const open: OpenBench = async () => {
           rawConsuming(raw),
           oursConsuming({ name: 'reprieve', aim: AIM, rules, ground }),
           oursConsuming({ name: 'reprieve, ledger on SQLite', rules: withLedger, ground }),
+          ...(ledgers
+            ? [oursConsuming({ name: 'reprieve, ledger on Redis', rules: onRedis, stores: ledgers, ground })]
+            : []),
           oursConsuming({ name: 'reprieve, no rule book', ground }),
+          rascalConsuming(raw),
           rawConsuming(dataOnly),
+        ],
+      },
+      {
+        name: 'fail once, then succeed',
+        share: 0.4,
+        contenders: [
+          rawFailingOnce(raw),
+          oursConsuming({ name: 'reprieve', aim: AIM, rules: { ...rules, policy }, ...failing, ground }),
+          oursConsuming({
+            name: 'reprieve, ledger on SQLite',
+            rules: { ...withLedger, policy },
+            ...failing,
+            ground,
+          }),
+          ...(ledgers
+            ? [
+                oursConsuming({
+                  name: 'reprieve, ledger on Redis',
+                  rules: { ...onRedis, policy },
+                  stores: ledgers,
+                  ...failing,
+                  ground,
+                }),
+              ]
+            : []),
+          rascalConsuming(raw, true),
         ],
       },
     ],
     probes: [retryProbe({ name: 'a retry', limit: TRIPS, ground, trips: confirmsAndAcks })],
-    close: broker.close,
+    close: async () => {
+      await broker.close()
+      await redis?.close()
+    },
   }
 }
 

@@ -12,7 +12,7 @@ export interface Raw {
 }
 
 /** A quorum queue bound to a topic exchange, as ours: what differs is who speaks to it. */
-const openQueue = async ({ url, cloudEvents }: Raw) => {
+export const openQueue = async ({ url, cloudEvents }: Raw) => {
   const connection = await connect(url, { noDelay: true })
   const queue = freshName()
   const channel = await connection.createConfirmChannel()
@@ -53,7 +53,7 @@ const headed = (type: string) => {
   }
 }
 
-const typeOf = ({ properties: { headers, type } }: ConsumeMessage): unknown =>
+export const typeOf = ({ properties: { headers, type } }: ConsumeMessage): unknown =>
   headers?.['cloudEvents:type'] ?? type
 
 export const rawPublishing = (raw: Raw): Contender => ({

@@ -1,6 +1,6 @@
-import { Permanent, Transient } from '../../src/core/errors.ts'
-import type { Sql } from '../../src/index.ts'
-import type { Course } from '../ours.ts'
+import { Permanent, Transient } from '../src/core/errors.ts'
+import type { Sql } from '../src/index.ts'
+import type { Course } from './ours.ts'
 
 /** Every event leaves a row of the user's own, in one commit with the mark that it is done. */
 export const writesRow: Course = {

@@ -1,0 +1,102 @@
+import { createRequire } from 'node:module'
+import type { Contender, Heat } from '../harness.ts'
+import { batches, counter, type Order, WINDOW } from '../load.ts'
+import { waitQueue } from './failing.ts'
+import { openQueue, type Raw } from './raw.ts'
+
+/** The few of its members that are used here; the package brings no types. */
+interface Rascal {
+  BrokerAsPromised: { create(config: object): Promise<Broker> }
+  withDefaultConfig(config: object): object
+}
+interface Broker {
+  subscribe(name: string): Promise<Subscription>
+  on(event: 'error', listener: (error: Error) => void): void
+  shutdown(): Promise<void>
+}
+interface Subscription {
+  on(event: 'message', listener: (message: unknown, content: Order, ackOrNack: AckOrNack) => void): void
+  on(event: 'error', listener: (error: Error) => void): void
+  cancel(): Promise<void>
+}
+type AckOrNack = (error?: Error, recovery?: readonly object[]) => void
+
+const { BrokerAsPromised, withDefaultConfig } = createRequire(import.meta.url)('rascal') as Rascal
+
+/**
+ * rascal, with the same prefetch, on the same queue. What fails is forwarded to a queue where it waits, confirmed, and
+ * acknowledged then: of its recoveries the one that survives a crash.
+ */
+export const rascalConsuming = (raw: Omit<Raw, 'name'>, failsOnce = false): Contender => ({
+  name: 'rascal',
+  prepare: async (events): Promise<Heat> => {
+    const { queue, publish, close } = await openQueue({ ...raw, name: 'rascal' })
+    for (const orders of batches(events)) await publish(orders)
+    const { handle, seen } = counter(events)
+    const waiting = `${queue}.wait`
+    const config = withDefaultConfig({
+      vhosts: {
+        [vhostOf(raw.url)]: {
+          connection: { url: raw.url, socketOptions: { noDelay: true } },
+          exchanges: [''],
+          queues: {
+            [queue]: { assert: false, check: true },
+            ...(failsOnce && { [waiting]: { options: waitQueue(queue) } }),
+          },
+          subscriptions: { orders: { queue, prefetch: WINDOW } },
+          ...(failsOnce && {
+            publications: {
+              wait: { queue: waiting, confirm: true, options: { persistent: true, mandatory: true } },
+            },
+          }),
+        },
+      },
+    })
+    let broker: Broker | undefined
+    return {
+      run: async () => {
+        broker = await BrokerAsPromised.create(config)
+        const last = Promise.withResolvers<void>()
+        broker.on('error', last.reject)
+        const subscription = await broker.subscribe('orders')
+        subscription.on('error', last.reject)
+        let handled = 0
+        subscription.on('message', async (message, order, ackOrNack) => {
+          await null
+          if (failsOnce && !wasForwarded(message, queue)) {
+            ackOrNack(new Error('the first attempt fails'), [
+              { strategy: 'forward', publication: 'wait', attempts: 1, restoreRoutingHeaders: false },
+            ])
+            return
+          }
+          await handle(order)
+          ackOrNack()
+          if (++handled === events) setImmediate(last.resolve)
+        })
+        await last.promise
+        return { events: seen() }
+      },
+      close: async () => {
+        await broker?.shutdown()
+        await close()
+        if (failsOnce) await dropQueue(raw.url, waiting)
+      },
+    }
+  },
+})
+
+const wasForwarded = (message: unknown, queue: string): boolean => {
+  const { headers } = (
+    message as { properties: { headers: { rascal?: { recovery?: Record<string, unknown> } } } }
+  ).properties
+  return headers.rascal?.recovery?.[queue] !== undefined
+}
+
+const vhostOf = (url: string): string => decodeURIComponent(new URL(url).pathname.slice(1)) || '/'
+
+const dropQueue = async (url: string, queue: string): Promise<void> => {
+  const { connect } = await import('amqplib')
+  const connection = await connect(url)
+  await (await connection.createChannel()).deleteQueue(queue)
+  await connection.close()
+}
