@@ -1,8 +1,10 @@
 import type { ActOnLetters } from '../core/acts.ts'
 import type { Category, Kind } from '../core/failure.ts'
 import type { Letter, LetterState } from '../core/letter.ts'
+import type { Repair } from '../core/repair.ts'
 import type { Sifting } from '../core/sift.ts'
 import type { Instant } from '../core/time.ts'
+import type { Desk } from './desk.ts'
 import type { Groups } from './groups.ts'
 
 export type { LetterState }
@@ -11,6 +13,8 @@ export interface KeptLetter {
   readonly letter: Letter
   readonly state: LetterState
   readonly stateAt: Instant
+  /** The newest version of its event, where it was repaired: that is what a replay sends. */
+  readonly repair?: Repair
 }
 
 /** All that is named must fit. */
@@ -61,4 +65,6 @@ export interface Letters {
    */
   mark(marks: readonly LetterMark[], act?: ActOnLetters): Promise<readonly boolean[]>
   readonly groups: Groups
+  /** Absent: letters kept here can be marked, and nothing else. */
+  readonly desk?: Desk
 }

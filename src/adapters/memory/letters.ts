@@ -4,6 +4,7 @@ import type { Act } from '../../core/audit.ts'
 import { ReprieveError } from '../../core/error.ts'
 import { firstState } from '../../core/letter.ts'
 import { sieveFor } from '../../core/sift.ts'
+import { deskOf } from './desk.ts'
 import { cameBack, groupsOf, type KeptGroups, noteArrival, noteResolved } from './groups.ts'
 
 /** Newest burial first; letters of one moment by id, so that the order is the same on every page. */
@@ -46,7 +47,7 @@ export const lettersOf = (
       const marked = marks.map(({ id, from, to, at }) => {
         const found = kept.get(id)
         if (!found || !from.includes(found.state)) return false
-        kept.set(id, { letter: found.letter, state: to, stateAt: at })
+        kept.set(id, { ...found, state: to, stateAt: at })
         if (to === 'resolved') noteResolved(groups, found.letter.fingerprint, at)
         return true
       })
@@ -55,6 +56,7 @@ export const lettersOf = (
       return marked
     },
     groups: groupsOf(kept, groups, append),
+    desk: deskOf(kept, groups, append),
   }
 }
 

@@ -6,6 +6,7 @@ import { ReprieveError } from '../../core/error.ts'
 import { makeAudit } from './audit-schema.ts'
 import { type Fence, fenceOn } from './fence.ts'
 import { patiently } from './patience.ts'
+import { makeRepairs } from './repair-schema.ts'
 import { SCHEMA, UPGRADES, VERSION } from './schema.ts'
 import { resultCode, troubleWith } from './trouble.ts'
 
@@ -50,6 +51,7 @@ export const openFile = async (path: string, tools: Tools): Promise<File> => {
     const first = await patiently(tools, () => connect(path))
     await patiently(tools, () => migrate(path, first))
     await patiently(tools, () => makeAudit(first))
+    await patiently(tools, () => makeRepairs(first))
     return fileOf(path, first)
   } catch (error) {
     if (resultCode(error) === 26) {

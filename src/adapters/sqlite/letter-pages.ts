@@ -12,6 +12,8 @@ export interface Place {
 
 /** More pieces than this, and one ordered walk through the letters is the better way. */
 const MOST_PIECES = 40
+const NEWEST = `(SELECT repair FROM reprieve_letter_repair AS one
+  WHERE one.letter = letter.id ORDER BY version DESC LIMIT 1) AS repair`
 const ORDER = 'ORDER BY buried_at DESC, id DESC'
 
 /**
@@ -31,7 +33,7 @@ export const page = (file: File, filter: LetterFilter, limit: number, after?: Pl
   const values = branches.flatMap((each): SQLInputValue[] => [...each.values, limit])
   return file
     .sql(
-      `SELECT state, state_at, type, envelope, letter.fingerprint FROM (${text} ${ORDER} LIMIT ?) AS place
+      `SELECT state, state_at, type, envelope, letter.fingerprint, ${NEWEST} FROM (${text} ${ORDER} LIMIT ?) AS place
       CROSS JOIN reprieve_letter AS letter ON letter.id = place.id ORDER BY place.buried_at DESC, place.id DESC`,
     )
     .all(...values, limit)

@@ -1,7 +1,13 @@
 import type { SQLInputValue } from 'node:sqlite'
 import type { KeptLetter, LetterFilter, LetterState } from '../../contracts/letters.ts'
 import { firstState, type Letter, letterEvent, readLetter } from '../../core/letter.ts'
+import { type Repair, repairFromJson } from '../../core/repair.ts'
 import { instant } from './parcels.ts'
+
+export const KEEP = `
+INSERT INTO reprieve_letter
+  (id, buried_at, service, topic, category, kind, fingerprint, state, state_at, type, envelope, event_type, code)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
 
 /** What is asked for often stands in columns; the envelope holds all of it. */
 export const columnsOf = (letter: Letter): SQLInputValue[] => {
@@ -21,7 +27,15 @@ export const keptOf = (row: Record<string, unknown>): KeptLetter => {
     letter: { ...letter, fingerprint: row.fingerprint as string },
     state: row.state as LetterState,
     stateAt: row.state_at as number,
+    ...(typeof row.repair === 'string' && { repair: readRepair(row.repair) }),
   }
+}
+
+export const readRepair = (text: unknown): Repair => {
+  const repair = repairFromJson(JSON.parse(String(text)))
+  if (!repair)
+    throw new Error('a version of a letter can not be read: the file was changed by something else')
+  return repair
 }
 
 const COLUMNS = [

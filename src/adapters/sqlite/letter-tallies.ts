@@ -84,6 +84,47 @@ export const joinGroup = (
     file.sql(ARRIVED).run(slot, fingerprint, some.length)
 }
 
+/** Within the commit that removes them: their groups are what they would be without them. */
+export const countGone = (
+  file: File,
+  gone: readonly { readonly id: string; readonly at: Instant; readonly tallied: Tallied }[],
+): void => {
+  change(
+    file,
+    gone.map(({ tallied }) => [tallied, -1]),
+  )
+  for (const [fingerprint, some] of Map.groupBy(gone, ({ tallied }) => tallied[0] as string)) {
+    for (const [slot, ones] of Map.groupBy(some, ({ at }) => slotOf(at)))
+      file.sql(LEFT).run(ones.length, slot, fingerprint)
+    file.sql('DELETE FROM reprieve_letter_arrival WHERE fingerprint = ? AND count <= 0').run(fingerprint)
+    narrowGroup(file, fingerprint)
+  }
+}
+
+/** Each state is a piece of one index that lies in order: to ask for its ends reads a row each, however many there are. */
+const narrowGroup = (file: File, fingerprint: string): void => {
+  const states = file.sql('SELECT DISTINCT state FROM reprieve_letter_tally WHERE fingerprint = ?')
+  const ends = states.all(fingerprint).map(({ state }) => {
+    const oldest = file.sql(END_OF('ASC')).get(fingerprint, state!)!
+    return { first: oldest.buried_at as number, last: file.sql(END_OF('DESC')).get(fingerprint, state!)! }
+  })
+  if (ends.length === 0)
+    return void file.sql('DELETE FROM reprieve_letter_group WHERE fingerprint = ?').run(fingerprint)
+  const newest = ends
+    .map(({ last }) => last as { buried_at: number; id: string; error: string })
+    .reduce((a, b) => (b.buried_at >= a.buried_at ? b : a))
+  const firstAt = Math.min(...ends.map(({ first }) => first))
+  const error = newest.error.slice(0, MOST_ERROR).toWellFormed()
+  file.sql(NARROW).run(firstAt, newest.buried_at, newest.id, error, fingerprint)
+}
+
+const LEFT = 'UPDATE reprieve_letter_arrival SET count = count - ? WHERE slot = ? AND fingerprint = ?'
+const END_OF = (way: 'ASC' | 'DESC') => `
+SELECT buried_at, id, coalesce(json_extract(CAST(envelope AS TEXT), '$.error'), '') AS error FROM reprieve_letter
+WHERE fingerprint = ? AND state = ? ORDER BY buried_at ${way}, id ${way} LIMIT 1`
+const NARROW = `
+UPDATE reprieve_letter_group SET first_at = ?, last_at = ?, sample = ?, error = ? WHERE fingerprint = ?`
+
 /** Within the commit that marks them: tallies of before and after. */
 export const countMoves = (
   file: File,

@@ -5,17 +5,13 @@ import { ReprieveError } from '../../core/error.ts'
 import { sieveFor } from '../../core/sift.ts'
 import { appendTo } from './audit.ts'
 import type { File } from './file.ts'
+import { deskOf } from './letter-desk.ts'
 import { groupsOf } from './letter-groups.ts'
 import { countLooking, type Place, page } from './letter-pages.ts'
-import { all, columnsOf, isTallied, tallied } from './letter-rows.ts'
+import { all, columnsOf, isTallied, KEEP, tallied } from './letter-rows.ts'
 import { countArrivals, countMoves, TALLIED, type Tallied } from './letter-tallies.ts'
 import { instant } from './parcels.ts'
 import type { Writer } from './writer.ts'
-
-const KEEP = `
-INSERT INTO reprieve_letter
-  (id, buried_at, service, topic, category, kind, fingerprint, state, state_at, type, envelope, event_type, code)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
 
 const TO_MARK = `SELECT ${TALLIED.join(', ')} FROM reprieve_letter WHERE id = ?`
 const MARK = 'UPDATE reprieve_letter SET state = ?, state_at = ? WHERE id = ?'
@@ -101,5 +97,6 @@ export const lettersOf = (file: File, writer: Writer, clock: Clock): Letters => 
         return done
       }, marks.length),
     groups: groupsOf(file, writer),
+    desk: deskOf(file, writer, clock),
   }
 }

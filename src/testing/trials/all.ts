@@ -4,6 +4,7 @@ import { buryTrials } from './bury.ts'
 import { carryTrials } from './carry.ts'
 import { claimTrials } from './claims.ts'
 import { deadKeyTrials } from './dead-keys.ts'
+import { deskTrials } from './desk.ts'
 import { forwardTrials } from './forward.ts'
 import { groupTrials } from './groups.ts'
 import { laterTrials } from './later.ts'
@@ -37,4 +38,5 @@ export const trials: readonly Trial[] = [
   ...lettersTrials,
   ...searchTrials,
   ...groupTrials,
+  ...deskTrials,
 ]

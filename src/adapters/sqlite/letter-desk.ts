@@ -1,0 +1,93 @@
+import type { Brought, Desk, NewRepair } from '../../contracts/desk.ts'
+import type { LetterState } from '../../contracts/letters.ts'
+import type { Clock } from '../../contracts/tools.ts'
+import { type ActOnLetters, actOn } from '../../core/acts.ts'
+import { repairToJson } from '../../core/repair.ts'
+import type { Instant } from '../../core/time.ts'
+import { appendTo } from './audit.ts'
+import type { File } from './file.ts'
+import { columnsOf, KEEP, readRepair } from './letter-rows.ts'
+import { countArrivals, countGone, countMoves, TALLIED, talliedAs } from './letter-tallies.ts'
+import { instant } from './parcels.ts'
+import type { Writer } from './writer.ts'
+
+const STATE = 'SELECT state FROM reprieve_letter WHERE id = ?'
+const NEWEST = 'SELECT coalesce(max(version), 0) AS version FROM reprieve_letter_repair WHERE letter = ?'
+const ADD = 'INSERT INTO reprieve_letter_repair (letter, version, repair) VALUES (?, ?, ?)'
+const VERSIONS = 'SELECT repair FROM reprieve_letter_repair WHERE letter = ? ORDER BY version'
+const GONE = `DELETE FROM reprieve_letter WHERE id = ? RETURNING ${TALLIED.join(', ')}, buried_at`
+const VERSIONS_GONE = 'DELETE FROM reprieve_letter_repair WHERE letter = ?'
+const PUT = 'UPDATE reprieve_letter SET state = ?, state_at = ? WHERE id = ?'
+
+export const deskOf = (file: File, writer: Writer, clock: Clock): Desk => {
+  /** Within one commit: each of them, and the act with those that took effect. */
+  const each = <T>(
+    items: readonly T[],
+    idOf: (item: T) => string,
+    act: ActOnLetters,
+    one: (item: T) => boolean,
+  ) =>
+    writer.write(() => {
+      const done = items.map(one)
+      const ids = items.filter((_, i) => done[i]).map(idOf)
+      if (ids.length > 0) appendTo(file, actOn(act, ids))
+      return done
+    }, items.length + 2)
+  const isIn = (id: string, states: readonly LetterState[]): boolean =>
+    states.includes(file.sql(STATE).get(id)?.state as LetterState)
+
+  return {
+    repair: (repairs, act) => {
+      const texts = new Map(repairs.map((each) => [each, JSON.stringify(repairToJson(each.repair))]))
+      const add = (wanted: NewRepair): boolean => {
+        const { id, from, repair } = wanted
+        if (!isIn(id, from) || file.sql(NEWEST).get(id)?.version !== repair.version - 1) return false
+        file.sql(ADD).run(id, repair.version, texts.get(wanted)!)
+        return true
+      }
+      return each(repairs, ({ id }) => id, act, add)
+    },
+    versions: (id) =>
+      writer.read(() =>
+        file
+          .sql(VERSIONS)
+          .all(id)
+          .map(({ repair }) => readRepair(repair)),
+      ),
+    remove: (ids, from, act) =>
+      writer.write(() => {
+        const gone: Parameters<typeof countGone>[1][number][] = []
+        const done = ids.map((id) => {
+          if (!isIn(id, from)) return false
+          const row = file.sql(GONE).get(id)!
+          file.sql(VERSIONS_GONE).run(id)
+          gone.push({ id, at: row.buried_at as Instant, tallied: TALLIED.map((name) => row[name]!) })
+          return true
+        })
+        countGone(file, gone)
+        if (gone.length > 0)
+          appendTo(
+            file,
+            actOn(
+              act,
+              ids.filter((_, i) => done[i]),
+            ),
+          )
+        return done
+      }, ids.length + 2),
+    bring: (letters, act) => {
+      const rows = new Map(letters.map(({ letter }) => [letter.id, columnsOf(letter)]))
+      const put = ({ letter, state, stateAt, repairs }: Brought): boolean => {
+        if (file.sql(KEEP).run(...rows.get(letter.id)!).changes === 0) return false
+        countArrivals(file, [letter], clock.now())
+        const first = file.sql(STATE).get(letter.id)!.state as LetterState
+        file.sql(PUT).run(state, instant(stateAt), letter.id)
+        if (state !== first) countMoves(file, [{ from: talliedAs(letter, first), to: state, at: stateAt }])
+        for (const repair of repairs)
+          file.sql(ADD).run(letter.id, repair.version, JSON.stringify(repairToJson(repair)))
+        return true
+      }
+      return each(letters, ({ letter }) => letter.id, act, put)
+    },
+  }
+}
