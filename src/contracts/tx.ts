@@ -7,7 +7,7 @@ export interface Mark {
   readonly service: string
   /** The ledger key of the event. */
   readonly id: string
-  /** Of the payload: the same id with another hash is a conflict. */
+  /** Of the payload: the same id with another hash is a conflict; `*`, of a repaired one, conflicts with none. */
   readonly hash: string
   readonly now: Instant
   /** When it may be forgotten. */

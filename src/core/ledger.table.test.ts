@@ -41,6 +41,8 @@ describe('a claim of attempt 2 in life 1', () => {
     ['dead, forgotten', { state: 'dead', until: NOW }, fresh(8, 0)],
     ['claimed, run out, another hash', { hash: 'x', until: NOW - 1 }, conflict],
     ['free, another hash', { state: 'free', hash: 'x' }, conflict],
+    ['done, the payload repaired', { state: 'done', hash: '*' }, done],
+    ['dead in an older life, repaired', { state: 'dead', generation: 0, hash: '*' }, fresh(8, 0)],
     ['done', { state: 'done' }, done],
     ['done in an older life', { state: 'done', generation: 0 }, done],
     ['done in a newer life', { state: 'done', generation: 2 }, done],

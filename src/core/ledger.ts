@@ -5,7 +5,7 @@ export interface LedgerKey {
   readonly service: string
   /** The event's id, or whatever the rules make the ledger key of. */
   readonly id: string
-  /** Of the payload: the same id with another hash is a conflict. */
+  /** Of the payload: the same id with another hash is a conflict, unless either is `REPAIRED`. */
   readonly hash: string
   /** The attempt about to be made, first = 1. */
   readonly attempt: number
@@ -15,6 +15,15 @@ export interface LedgerKey {
   /** The store whose ledger keeps it, where the rules name another than the app's: then no transport ends such a claim. */
   readonly store?: string
 }
+
+/**
+ * Stands for the hash of a payload that an operator repaired: its id is known with another one, and he vouches for it. What
+ * was done stays done. A hash that is known is kept, so that strangers with this id still meet a conflict later.
+ */
+export const REPAIRED = '*'
+
+export const isSamePayload = (known: string, hash: string): boolean =>
+  known === hash || known === REPAIRED || hash === REPAIRED
 
 /** The right to process, under a token that only grows. */
 export interface Held {
@@ -57,7 +66,7 @@ export interface LedgerRow {
  *
  *   row                              answer
  *   none, or free and forgotten      fresh
- *   another hash                     conflict
+ *   another hash                     conflict, unless the payload was repaired
  *   done                             done, replays included: dedup protects them too
  *   of an older generation           fresh, whatever that life's state
  *   of a newer generation, or dead   stale
@@ -80,14 +89,15 @@ export const claimRow = (
 ): { readonly claim: Claim; readonly row?: LedgerRow } => {
   const fresh = (crashes: number) => {
     const token = (row?.token ?? 0) + 1
-    const { hash, generation, attempt } = key
+    const { generation, attempt } = key
+    const hash = key.hash === REPAIRED ? (row?.hash ?? REPAIRED) : key.hash
     return {
       claim: { is: 'fresh', held: { key, token }, crashes } as const,
       row: { hash, state: 'claimed', generation, attempt, token, until, crashes, begun: false } as const,
     }
   }
   if (!row || (row.state !== 'claimed' && row.until <= now)) return fresh(0)
-  if (row.hash !== key.hash) return { claim: { is: 'conflict' } }
+  if (!isSamePayload(row.hash, key.hash)) return { claim: { is: 'conflict' } }
   if (row.state === 'done') return { claim: { is: 'done' } }
   if (row.generation < key.generation) return fresh(0)
   if (row.generation > key.generation || row.state === 'dead') return { claim: { is: 'stale' } }
@@ -133,7 +143,7 @@ export const markRow = (
   now: Instant,
 ): LedgerRow | 'done' | 'conflict' => {
   if (row && (row.state === 'claimed' || row.until > now)) {
-    if (row.hash !== key.hash) return 'conflict'
+    if (!isSamePayload(row.hash, key.hash)) return 'conflict'
     if (row.state === 'done') return 'done'
   }
   const { hash, generation, attempt, ttl } = key

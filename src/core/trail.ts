@@ -37,6 +37,8 @@ export interface Replay {
   readonly attempt: number
   /** The destination at which the office waits for the receipt. */
   readonly receiptTo: string
+  /** What travels is not what died: an operator repaired it, in this life or an earlier one. */
+  readonly repaired?: true
 }
 
 export const freshTrail: Trail = { spent: 0, generation: 0, counts: {}, records: [] }

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { Ledger } from '../contracts/ledger.ts'
 import type { Tools } from '../contracts/tools.ts'
 import type { Delivery } from '../contracts/transport.ts'
-import type { Claim, Held, LedgerKey } from '../core/ledger.ts'
+import { type Claim, type Held, type LedgerKey, REPAIRED } from '../core/ledger.ts'
 import type { Parcel } from '../core/parcel.ts'
 import type { Instant } from '../core/time.ts'
 import type { Rules } from '../rules/index.ts'
@@ -30,12 +30,15 @@ export const keyOf = (rules: Rules, { event, trail }: Parcel): LedgerKey => {
   return {
     service: rules.service,
     id: key === 'id+correlation' ? `${event.id}+${event.extensions.correlationid ?? ''}` : event.id,
-    hash: event.data === null ? '' : hash('sha256', event.data, 'base64url').slice(0, 22),
+    hash: trail.replay?.repaired ? REPAIRED : payloadHash(event.data),
     attempt: trail.spent + 1,
     generation: trail.generation,
     ttl,
   }
 }
+
+const payloadHash = (data: Uint8Array | null): string =>
+  data === null ? '' : hash('sha256', data, 'base64url').slice(0, 22)
 
 /**
  * Claims for the deliveries of a transport that keeps no ledger itself. While the ledger can't be reached nothing

@@ -1,5 +1,6 @@
 import type { Mark, Tx } from '../contracts/tx.ts'
 import type { Event } from '../core/event.ts'
+import { isSamePayload } from '../core/ledger.ts'
 
 /**
  * Transactions for tests: `client` is handed to the functions of `ctx.tx`, one after another. Marks and events are kept
@@ -33,7 +34,7 @@ export const memoryTx = <Client>(client: Client): Tx<Client> => {
     },
     finish: async (_, mark) => {
       const known = inbox.get(nameOf(mark))
-      if (known && known.until > mark.now) return known.hash === mark.hash ? 'done' : 'conflict'
+      if (known && known.until > mark.now) return isSamePayload(known.hash, mark.hash) ? 'done' : 'conflict'
       marks.push(mark)
       return 'fresh'
     },

@@ -5,6 +5,7 @@ import {
   claimRow,
   finishRow,
   type Held,
+  isSamePayload,
   type LedgerKey,
   type LedgerRow,
 } from '../../core/ledger.ts'
@@ -139,7 +140,7 @@ const gotAfterAll = (
   until: Instant,
 ): ReturnType<typeof claimRow> | undefined => {
   const { hash, generation, attempt, token, crashes } = row
-  const same = hash === key.hash && generation === key.generation && attempt === key.attempt
+  const same = isSamePayload(hash, key.hash) && generation === key.generation && attempt === key.attempt
   if (row.state !== 'claimed' || !same) return undefined
   return { claim: { is: 'fresh', held: { key, token }, crashes }, row: { ...row, until } }
 }

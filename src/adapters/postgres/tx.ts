@@ -1,5 +1,6 @@
 import type { Mark, Marked, Tx } from '../../contracts/tx.ts'
 import { ReprieveError } from '../../core/error.ts'
+import { isSamePayload } from '../../core/ledger.ts'
 import { instant, wordOf } from './keys.ts'
 import { keepEvents, outboxIn } from './outbox.ts'
 import type { PostgresTxOptions, TheirClient, TheirPool } from './tx-client.ts'
@@ -45,7 +46,7 @@ const finish = async (client: TheirClient, schema: string, mark: Mark): Promise<
   )
   if (rowCount === 1) return 'fresh'
   const { rows } = await client.query(`SELECT hash FROM ${schema}.inbox WHERE service = $1 AND id = $2`, name)
-  return rows[0]?.hash === hash ? 'done' : 'conflict'
+  return isSamePayload(String(rows[0]?.hash), hash) ? 'done' : 'conflict'
 }
 
 const noClient = (): ReprieveError =>

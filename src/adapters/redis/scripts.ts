@@ -52,12 +52,12 @@ local function claim(key, hash, generation, attempt)
     local token = (row and row.token or 0) + 1
     keep(key, {
       state = 'claimed', generation = generation, attempt = attempt, token = token, untl = untl,
-      crashes = crashes, begun = '0', holder = holder, hash = hash,
+      crashes = crashes, begun = '0', holder = holder, hash = (hash == '*' and row) and row.hash or hash,
     }, now, ABANDONED)
     return 'fresh ' .. whole(token) .. ' ' .. whole(crashes)
   end
   if not row or (row.state ~= 'claimed' and row.untl <= now) then return fresh(0) end
-  if row.hash ~= hash then return 'conflict' end
+  if row.hash ~= hash and row.hash ~= '*' and hash ~= '*' then return 'conflict' end
   if row.state == 'done' then return 'done' end
   if row.generation < generation then return fresh(0) end
   if row.generation > generation or row.state == 'dead' then return 'stale' end

@@ -54,7 +54,22 @@ const row = (
     if (claimed.is === 'fresh') assert.ok(claimed.held.token > held.token, 'the token did not grow')
   })
 
+/** As a key whose payload was repaired has it. */
+const REPAIRED = '*'
+
 export const ledgerTrials: readonly Trial[] = [
+  row('a repaired payload is fresh in a new life', {}, 'dead', { generation: 1, hash: REPAIRED }, 'fresh'),
+  row('a repaired payload is not run again once done', {}, 'done', { generation: 1, hash: REPAIRED }, 'done'),
+  row('a repaired payload of a life that is dead is stale', {}, 'dead', { hash: REPAIRED }, 'stale'),
+  row('a double of a repaired payload is busy', { hash: REPAIRED }, null, { hash: REPAIRED }, 'busy'),
+  row('the original meets what was done repaired', { hash: REPAIRED }, 'done', {}, 'done'),
+  trial('after a repaired life another payload is still a conflict', async ({ key, claim, hold, finish }) => {
+    await finish(await hold(key), 'dead')
+    await finish(await hold({ ...key, generation: 1, hash: REPAIRED }), 'dead')
+    assert.equal((await claim({ ...key, generation: 2, hash: 'h-2' })).is, 'conflict')
+    assert.equal((await claim({ ...key, generation: 2 })).is, 'fresh')
+  }),
+
   trial('an unknown key is fresh', async ({ key, claim }) => {
     const claimed = await claim(key)
     assert.equal(claimed.is, 'fresh')
