@@ -17,11 +17,11 @@ export interface Condition {
   readonly value: Literal
 }
 
-type Step = string | number | typeof ANY
+export type Step = string | number | typeof ANY
 type Literal = string | number | bigint | boolean | null
 type Operator = (typeof OPERATORS)[number] | 'exists'
 
-const ANY = Symbol('any')
+export const ANY = Symbol('any')
 const OPERATORS = ['==', '!=', '<=', '>=', '=', '<', '>', '~'] as const
 const MOST_LENGTH = 2000
 
@@ -34,6 +34,19 @@ export const readWhere = (text: string): readonly Condition[] => {
   space(reader)
   if (reader.at < text.length) refuse(text, reader.at, "only 'and' and another condition can follow here")
   return conditions
+}
+
+/** A path alone, such as `$.lines[*].sku`; or why it is none, with the place. */
+export const readPath = (text: string): readonly Step[] | { readonly why: string; readonly at: number } => {
+  if (text.length > MOST_LENGTH) return { why: `it is longer than ${MOST_LENGTH} characters`, at: 0 }
+  const reader = { text, at: 0 }
+  try {
+    const path = pathAt(reader)
+    return reader.at < text.length ? { why: 'a path ends before this', at: reader.at } : path
+  } catch (error) {
+    const why = (error as Error).message.split('\n')[0]!.replace("the filter can't be read: ", '')
+    return { why, at: reader.at }
+  }
 }
 
 interface Reader {
