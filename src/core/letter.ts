@@ -4,6 +4,7 @@ import { type Event, encodeData } from './event.ts'
 import type { Category, Failure, Kind } from './failure.ts'
 import type { Nowhere, Origin } from './origin.ts'
 import type { Parcel } from './parcel.ts'
+import type { Redacted } from './redact.ts'
 import { type Instant, iso } from './time.ts'
 import type { AttemptRecord, Trail } from './trail.ts'
 
@@ -44,6 +45,8 @@ export interface Letter {
   readonly buriedAt: Instant
   /** Of a letter that someone else wrote: where a replay goes. Absent: to the subscription, as with our own. */
   readonly origin?: Origin | Nowhere
+  /** What was taken out of it, by rule, before it was written anywhere. */
+  readonly redacted?: Redacted
 }
 
 /** How a replayed event ended, for the office. */
@@ -146,6 +149,7 @@ export interface Envelope {
   readonly transport: string
   readonly headers: Readonly<Record<string, string>>
   readonly trail: Trail
+  readonly redacted?: Redacted
   readonly originalMessage: Record<string, unknown>
   readonly origin?: Origin | Nowhere
 }
@@ -184,6 +188,7 @@ export const toEnvelope = (letter: Letter): Envelope => ({
   transport: letter.transport,
   headers: letter.event.headers,
   trail: letter.trail,
+  ...(letter.redacted && { redacted: letter.redacted }),
   originalMessage: toJson(letter.event),
   ...(letter.origin && { origin: letter.origin }),
 })
@@ -231,6 +236,7 @@ export const readLetter = (event: Event): Letter | undefined => {
     firstFailureAt: Date.parse(envelope.firstFailureAt),
     buriedAt: Date.parse(envelope.routedToDlqAt),
     ...(envelope.origin && { origin: envelope.origin }),
+    ...(Array.isArray(envelope.redacted?.at) && { redacted: { at: envelope.redacted.at.map(String) } }),
   }
 }
 

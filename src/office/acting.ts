@@ -1,4 +1,4 @@
-import { type ActName, checkName } from '../core/acts.ts'
+import { type ActName, checkName, hashOfIds } from '../core/acts.ts'
 import type { Act, Details } from '../core/audit.ts'
 import type { Instant } from '../core/time.ts'
 
@@ -19,3 +19,7 @@ export const createActor =
     ...(reason !== undefined && { reason }),
     details,
   })
+
+/** The set an act is about goes with it: a large one is done in batches, each with its entry. */
+export const setOf = (ids: readonly string[], batch: number): Details =>
+  ids.length > batch ? { set: { count: ids.length, hash: hashOfIds(ids) } } : {}

@@ -4,14 +4,12 @@ export { foreignDestinations, knownDestinations, rememberDestinations } from './
 export { enactApart, enactTogether } from './enact.ts'
 export type { Finding, Found, GroupOptions, TendOptions } from './finding.ts'
 export { type LetterGroup, NOT_AT_AN_END } from './groups.ts'
-export {
-  createOffice,
-  type DiscardResult,
-  type Office,
-  type ReleaseResult,
-  type ReplayResult,
-} from './office.ts'
+export type { Life, Lives } from './lives.ts'
+export type { DiscardResult, ReleaseResult, RestoreResult } from './moving.ts'
+export { createOffice, type Office, type ReplayResult } from './office.ts'
 export { type BreakerLine, createHand, type Hand } from './orders.ts'
 export { type LetterRecord, recordOf } from './record.ts'
 export { type Recovery, type RecoveryOptions, recover, scheduleRecovery } from './recovery.ts'
+export type { RepairOptions, RepairResult, VersionStory } from './repairing.ts'
+export type { Selection } from './selection.ts'
 export type { Stats, SubscriptionStats } from './stats.ts'

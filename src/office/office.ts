@@ -2,22 +2,26 @@ import type { KeptLetter, LetterFilter } from '../contracts/letters.ts'
 import type { AppStore } from '../contracts/store.ts'
 import type { Tools } from '../contracts/tools.ts'
 import type { Destination, Transport } from '../contracts/transport.ts'
-import { type ActName, type ActOnLetters, hashOfIds } from '../core/acts.ts'
+import type { ActName, ActOnLetters } from '../core/acts.ts'
 import type { Details } from '../core/audit.ts'
 import { ReprieveError } from '../core/error.ts'
 import { whyStays } from '../core/found.ts'
 import type { Letter } from '../core/letter.ts'
+import { redactedAt } from '../core/redact.ts'
 import type { Millis } from '../core/time.ts'
-import type { RuleBook } from '../rules/index.ts'
-import { type Acting, createActor } from './acting.ts'
+import { emptyBook, type RuleBook } from '../rules/index.ts'
+import { type Acting, createActor, setOf } from './acting.ts'
 import { deadKeysAt } from './dead-keys.ts'
 import { createFinding, type Finding } from './finding.ts'
 import { keepingOf } from './found.ts'
 import { type Intake, openIntake } from './ingest.ts'
+import { type Lives, livesOf } from './lives.ts'
+import { createMoving, type Moving } from './moving.ts'
+import { type CheckFor, createRepairing, type Repairing } from './repairing.ts'
 import { sendLetters } from './send-letters.ts'
 
 /** What an operator can do, once, for command line, library and console alike. */
-export interface Office extends Finding {
+export interface Office extends Finding, Repairing, Moving {
   /** Where receipts of this office's replays arrive. */
   readonly receiptTo: string
   /** Begins to take over what arrives at the destinations, and goes on until close. */
@@ -32,13 +36,8 @@ export interface Office extends Finding {
    * the filter names states.
    */
   replay(filter: LetterFilter, by?: Acting): Promise<ReplayResult>
-  /**
-   * Gives up open letters for good; what waits behind them with their order keys goes on, in order. To do it again frees
-   * again: nothing stays held because a process died in between.
-   */
-  discard(ids: readonly string[], by?: Acting): Promise<DiscardResult>
-  /** Lets poison out of quarantine: from then on it is open, and can be replayed. */
-  release(ids: readonly string[], by?: Acting): Promise<ReleaseResult>
+  /** The letters of this event in this service, life by life, and how long this one has. */
+  lives(kept: KeptLetter): Promise<Lives>
   /** How many events wait behind a letter because its order key is held (`afterDeath: hold`). */
   behind(letter: Letter): Promise<number>
   close(): Promise<void>
@@ -51,18 +50,6 @@ export interface ReplayResult {
   readonly skipped: readonly { readonly id: string; readonly because: string }[]
 }
 
-export interface DiscardResult {
-  readonly discarded: readonly string[]
-  readonly skipped: ReplayResult['skipped']
-  /** How many events waited behind them and go on now. */
-  readonly freed: number
-}
-
-export interface ReleaseResult {
-  readonly released: readonly string[]
-  readonly skipped: ReplayResult['skipped']
-}
-
 export interface OfficeOptions {
   /** Whose office it is: the name in the audit, where an act has none of its own. */
   readonly as?: string
@@ -71,6 +58,8 @@ export interface OfficeOptions {
   readonly tools: Tools
   /** Says how critical events are; without one all are alike. */
   readonly book?: RuleBook
+  /** Schemas that are known here: what is repaired is checked against them. */
+  readonly dataCheck?: CheckFor
 }
 
 const BATCH = 50
@@ -78,7 +67,7 @@ const PAGE = 500
 const FOR_EVER: Millis = 100 * 365 * 24 * 60 * 60 * 1000
 
 export const createOffice = async (options: OfficeOptions): Promise<Office> => {
-  const { transport, store, tools, book, as: owner = 'somebody' } = options
+  const { transport, store, tools, book = emptyBook, as: owner = 'somebody', dataCheck } = options
   const { letters, companion } = store
   const { clock, journal } = tools
   const receiptTo = `reprieve.receipts.${await officeName(store, tools)}`
@@ -102,13 +91,8 @@ export const createOffice = async (options: OfficeOptions): Promise<Office> => {
     )
   }
 
-  /** The set it is about goes with it: a large one is done in batches, each with its entry. */
   const actBy = (by: Acting, act: ActName, ids: readonly string[], details: Details = {}) =>
-    actor(
-      by,
-      act,
-      ids.length > BATCH ? { ...details, set: { count: ids.length, hash: hashOfIds(ids) } } : details,
-    )
+    actor(by, act, { ...details, ...setOf(ids, BATCH) })
 
   const sendBatch = async (
     batch: readonly KeptLetter[],
@@ -121,12 +105,7 @@ export const createOffice = async (options: OfficeOptions): Promise<Office> => {
     const marked = await letters.mark(marks, { ...act, at })
     const ours = able.filter((_, i) => marked[i])
     try {
-      const ended = await sendLetters(
-        transport,
-        ours.map(({ letter }) => letter),
-        receiptTo,
-        at,
-      )
+      const ended = await sendLetters(transport, ours, receiptTo, at)
       await letters.mark(ended.map(({ id }) => ({ id, from: ['replaying'], to: 'resolved', at })))
     } catch (error) {
       // none of the batch is known to be on its way: offered again, and dedup keeps doubles single
@@ -158,32 +137,16 @@ export const createOffice = async (options: OfficeOptions): Promise<Office> => {
   const whyNot = async (id: string): Promise<string> => {
     const [found] = await letters.find({ ids: [id] }, 1)
     if (!found) return 'no letter has this id'
+    const hidden = redactedAt(found.letter, found.repair)
+    if (hidden.length > 0) return `it was redacted at ${hidden.join(', ')}: repair it there first`
     return (found.state === 'open' && whyStays(found.letter)) || `it is ${found.state}`
-  }
-
-  /** Taken first, so that nobody replays them meanwhile; then their followers are let go. */
-  const discardBatch = async (ids: readonly string[], act: ActOnLetters) => {
-    const found = new Map((await letters.find({ ids }, ids.length)).map(({ letter }) => [letter.id, letter]))
-    const wanted = ids.flatMap((id) => found.get(id) ?? [])
-    const at = clock.now()
-    const marked = await letters.mark(
-      wanted.map(({ id }) => ({ id, from: ['open', 'quarantined', 'discarded'], to: 'discarded', at })),
-      { ...act, at },
-    )
-    const ours = wanted.filter((_, i) => marked[i])
-    const { reason } = act
-    let freed = 0
-    for (const letter of ours) {
-      freed += await deadKeys.behind(letter)
-      await deadKeys.release(letter)
-      const { id, service } = letter
-      journal({ at, is: 'discarded', letter: id, service, ...(reason !== undefined && { reason }) })
-    }
-    return { discarded: ours.map(({ id }) => id), freed }
   }
 
   return {
     ...finding,
+    ...createRepairing(letters, clock, actor, dataCheck),
+    ...createMoving({ letters, deadKeys, tools, actor }),
+    lives: (kept) => livesOf(letters, kept, book),
     receiptTo,
     open: async (destinations) => {
       for (const intake of await intakes(destinations))
@@ -224,39 +187,13 @@ export const createOffice = async (options: OfficeOptions): Promise<Office> => {
       const sent: string[] = []
       for (let i = 0; i < frozen.length; i += BATCH) {
         const ids = frozen.slice(i, i + BATCH)
-        sent.push(...(await sendBatch(await letters.find({ ids }, BATCH), from, act)))
+        const batch = await letters.find({ ids }, BATCH)
+        // what stands in place of a secret is no event
+        const whole = batch.filter(({ letter, repair }) => redactedAt(letter, repair).length === 0)
+        if (whole.length > 0) sent.push(...(await sendBatch(whole, from, act)))
       }
       const left = (filter.ids ?? frozen).filter((id) => !sent.includes(id))
       return { sent, skipped: await Promise.all(left.map(async (id) => ({ id, because: await whyNot(id) }))) }
-    },
-    discard: async (asked, by = {}) => {
-      const ids = [...new Set(asked)]
-      const act = actBy(by, 'discard', ids)
-      const discarded: string[] = []
-      let freed = 0
-      for (let i = 0; i < ids.length; i += BATCH) {
-        const batch = await discardBatch(ids.slice(i, i + BATCH), act)
-        discarded.push(...batch.discarded)
-        freed += batch.freed
-      }
-      const done = new Set(discarded)
-      const left = ids.filter((id) => !done.has(id))
-      const skipped = await Promise.all(left.map(async (id) => ({ id, because: await whyNot(id) })))
-      return { discarded, skipped, freed }
-    },
-    release: async (asked, by = {}) => {
-      const ids = [...new Set(asked)]
-      const act = actBy(by, 'release', ids)
-      const at = clock.now()
-      const marks = ids.map((id) => ({ id, from: ['quarantined'] as const, to: 'open' as const, at }))
-      const marked = await letters.mark(marks, { ...act, at })
-      const released = ids.filter((_, i) => marked[i])
-      const { reason } = act
-      for (const letter of released)
-        journal({ at, is: 'released', letter, ...(reason !== undefined && { reason }) })
-      const left = ids.filter((_, i) => !marked[i])
-      const skipped = await Promise.all(left.map(async (id) => ({ id, because: await whyNot(id) })))
-      return { released, skipped }
     },
     behind: deadKeys.behind,
     close: async () => {

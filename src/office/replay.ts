@@ -1,16 +1,30 @@
+import type { KeptLetter } from '../contracts/letters.ts'
 import type { Address } from '../contracts/transport.ts'
 import type { Letter } from '../core/letter.ts'
 import type { Parcel } from '../core/parcel.ts'
+import { currentEvent } from '../core/repair.ts'
 import type { Instant } from '../core/time.ts'
 import { freshTrail } from '../core/trail.ts'
 
-/** The event on its way back: a new life with nothing spent, the same id, so that dedup still protects. */
-export const replayParcel = (letter: Letter, receiptTo: string, now: Instant): Parcel => {
-  const { id, event, trail } = letter
+/** A letter and the version of its event that goes back. */
+export type Mended = Pick<KeptLetter, 'letter' | 'repair'>
+
+/**
+ * The event on its way back: a new life with nothing spent, the same id, so that dedup still protects. Where it was
+ * repaired it goes as it was repaired last, and says so, lest its own id with another payload be taken for a conflict.
+ */
+export const replayParcel = ({ letter, repair }: Mended, receiptTo: string, now: Instant): Parcel => {
+  const { id, trail } = letter
+  const event = currentEvent(letter, repair)
   const attempt = trail.generation + 1
+  const repaired = repair !== undefined || letter.redacted !== undefined || trail.replay?.repaired === true
   return {
     event: { ...event, headers: { ...event.headers, ...replayHeaders(letter) } },
-    trail: { ...freshTrail, generation: attempt, replay: { letter: id, attempt, receiptTo } },
+    trail: {
+      ...freshTrail,
+      generation: attempt,
+      replay: { letter: id, attempt, receiptTo, ...(repaired && { repaired }) },
+    },
     due: now,
   }
 }
@@ -24,14 +38,14 @@ export const replayHeaders = ({ event, trail }: Letter) => ({
 })
 
 /** Letters that go back to the same subscription, together. */
-export const byAddress = (
-  letters: readonly Letter[],
-): readonly { to: Address; letters: readonly Letter[] }[] => {
-  const groups = Map.groupBy(letters, ({ service, topic, consumerGroup }) =>
-    JSON.stringify([service, topic, consumerGroup]),
+export const byAddress = <T extends Mended>(
+  letters: readonly T[],
+): readonly { to: Address; letters: readonly T[] }[] => {
+  const groups = Map.groupBy(letters, ({ letter }) =>
+    JSON.stringify([letter.service, letter.topic, letter.consumerGroup]),
   )
   return [...groups.values()].map((group) => {
-    const { service, topic, consumerGroup } = group[0]!
+    const { service, topic, consumerGroup } = group[0]!.letter
     return { to: { service, topic, consumerGroup }, letters: group }
   })
 }

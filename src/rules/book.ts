@@ -11,6 +11,8 @@ import type {
   WrittenDefaults,
   WrittenForeign,
   WrittenRecovery,
+  WrittenRedaction,
+  WrittenRetention,
   WrittenService,
 } from './schema.ts'
 
@@ -29,6 +31,10 @@ export interface RuleBook {
   readonly recovery?: WrittenRecovery
   /** Queues and topics in which others leave their dead letters, by name. */
   readonly foreign: ReadonlyMap<string, WrittenForeign>
+  /** How letters past their retention are removed; absent: as built in. */
+  readonly retention?: WrittenRetention
+  /** What must not be kept of events that die. */
+  readonly redact: readonly WrittenRedaction[]
   readonly defaults: WrittenDefaults
   readonly services: ReadonlyMap<string, WrittenService>
   readonly dapr: NonNullable<WrittenBook['dapr']>
@@ -71,6 +77,8 @@ export const buildBook = (
     ]),
     ...(written.recovery !== undefined && written.recovery !== 'off' && { recovery: written.recovery }),
     foreign: new Map(Object.entries(written.foreign ?? {})),
+    ...(written.retention !== undefined && { retention: written.retention }),
+    redact: Object.values(written.redact ?? {}),
     defaults: written.defaults ?? {},
     services: new Map(Object.entries(written.services ?? {})),
     dapr: written.dapr ?? {},

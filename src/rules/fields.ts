@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { patternFault } from '../core/pattern.ts'
 import type { Jitter } from '../core/policy.ts'
 import type { Millis } from '../core/time.ts'
+import { readPath } from '../core/where.ts'
 import { A_DURATION, readDuration } from './duration.ts'
 import { A_NAME, NAME, templateFault } from './naming.ts'
 import { oneOf } from './problem.ts'
@@ -129,3 +130,13 @@ export const list = <T extends z.ZodType>(item: T, most = 1000) => {
   const error = `a list of at most ${most}`
   return z.array(item, { error }).max(most, { error })
 }
+
+/** As conditions on payloads have them. */
+export const jsonPath = reading('a path such as $.card.number or $.lines[*].iban', (path) =>
+  'why' in readPath(path) ? undefined : path,
+).meta({ pattern: '^\\$' })
+
+/** A star at the end stands for any ending. */
+export const headerName = reading('the name of a header, or its beginning with a star', (header) =>
+  /^[\x21-\x29\x2b-\x7e]{0,200}\*?$/.test(header) && header !== '' ? header : undefined,
+).meta({ pattern: '^[!-)+-~]{0,200}\\*?$' })

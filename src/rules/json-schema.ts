@@ -29,6 +29,8 @@ const PARTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     services: 'rules',
     recovery: 'recovery',
     foreign: 'foreign',
+    retention: 'retention',
+    redact: 'redaction',
     dapr: 'dapr',
     lint: 'lint',
   },

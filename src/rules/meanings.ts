@@ -15,6 +15,8 @@ export const MEANINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     recovery: 'Replays letters of transient failures on a schedule, or off, as it is without this.',
     foreign:
       'Queues and topics in which others leave dead letters, by name: the office takes those over too.',
+    retention: 'How the office removes letters whose retention is over, or off.',
+    redact: 'What must not be kept of events that die, by names of your own: all that fit an event count.',
     stores: 'URLs of stores by name. One without a URL is served by the app’s own store.',
     defaults: 'What holds for all services.',
     services: 'Consumers by name, and what holds for them and their events.',
@@ -191,6 +193,16 @@ export const MEANINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     topic: 'The topic of that service, where its letters don’t tell.',
     replay:
       'Where replays go: origin, as they were published · queue, the one they died in · service, our own subscription · off.',
+  },
+  retention: {
+    every: 'How often it looks. Default: 1h.',
+    most: 'At most so many letters each time, the oldest causes too. Default: 100000.',
+  },
+  redaction: {
+    event: 'Events of this name, or beginning. Default: all.',
+    service: 'Only where this service fails. Default: all.',
+    paths: 'Paths of the JSON payload, such as $.card.number. What is no JSON is not kept at all.',
+    headers: 'Headers by name, whatever their case, or beginnings with a star.',
   },
   lint: { silence: 'Findings that are known and meant.' },
   silence: {

@@ -1,3 +1,5 @@
+import { overlaps } from '../core/pattern.ts'
+import type { Redaction } from '../core/redact.ts'
 import type { Millis } from '../core/time.ts'
 import { resolveAlerts } from './alerts.ts'
 import { batchersOf, resolveBatch } from './batches.ts'
@@ -69,6 +71,7 @@ const valuesOf = (
   const priority = pick('priority', (says) => says.priority)
   const batch = resolveBatch(from, () => batchersOf(book, service), priority)
   const concurrency = resolveCap(from)
+  const redact = redactionsFor(book, service, event)
   return {
     service,
     event,
@@ -96,11 +99,18 @@ const valuesOf = (
     ...(priority !== undefined && { priority }),
     criticality: pick('criticality', (says) => says.criticality, DEFAULTS.criticality),
     dataLoss: pick('dataLoss', (says) => says.dataLoss, DEFAULTS.dataLoss),
+    ...(redact.length > 0 && { redact }),
     get provenance() {
       return provenance()
     },
   }
 }
+
+/** All that fit, not only the nearest: nobody lets a secret through by saying more of an event. */
+const redactionsFor = (book: RuleBook, service: string, event: string): readonly Redaction[] =>
+  book.redact
+    .filter((rule) => (rule.service ?? service) === service && overlaps(rule.event ?? '*', event))
+    .map(({ paths = [], headers = [] }) => ({ paths, headers }))
 
 const resolveBreaker = (book: RuleBook, { pick, note, noteWritten, provenance }: Picker<WrittenRules>) => {
   const named = pick('breaker', (says) => says.breaker)

@@ -1,6 +1,7 @@
 import type { Override } from '../core/classify.ts'
 import type { Priority } from '../core/event.ts'
 import type { Policy } from '../core/policy.ts'
+import type { Redaction } from '../core/redact.ts'
 import type { Millis } from '../core/time.ts'
 import type { Alert, Breaker, Dependency, Poison } from './builtin.ts'
 
@@ -36,6 +37,8 @@ export interface Rules {
   readonly priority?: Priority
   readonly criticality: 'low' | 'medium' | 'high' | 'critical'
   readonly dataLoss: 'acceptable' | 'unacceptable'
+  /** What must not be kept of it when it dies; absent: all may. */
+  readonly redact?: readonly Redaction[]
   /** Where each value comes from, by its dotted path in here; absent values have none. */
   readonly provenance: Readonly<Record<string, Provenance>>
 }

@@ -32,6 +32,8 @@ import {
   policyOf,
   policyShape,
   recovery,
+  redaction,
+  retention,
 } from './shapes.ts'
 
 /** What can be said of an event: in its own row, for a whole service, or for all. The nearest word counts. */
@@ -124,6 +126,8 @@ export const bookSchema = (names: Names) => {
         replay: choice('origin', 'queue', 'service', 'off').optional(),
       }),
     ).optional(),
+    retention: retention.optional(),
+    redact: named(name, redaction).optional(),
     stores: named(name, z.string({ error: 'a URL, or nothing' }).nullable()).optional(),
     defaults: mapping({ ...serviceOnly, ...rules }).optional(),
     services: named(
@@ -165,4 +169,6 @@ export type WrittenBreaker = NonNullable<Written['breakers']>[string]
 export type WrittenDependency = NonNullable<Written['dependencies']>[string]
 export type WrittenRecovery = Exclude<NonNullable<Written['recovery']>, 'off'>
 export type WrittenForeign = NonNullable<Written['foreign']>[string]
+export type WrittenRetention = NonNullable<Written['retention']>
+export type WrittenRedaction = NonNullable<Written['redact']>[string]
 export type WrittenAlert = NonNullable<NonNullable<WrittenRules['alerts']>[Metric]>

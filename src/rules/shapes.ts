@@ -4,10 +4,14 @@ import {
   callsOrTime,
   choice,
   duration,
+  headerName,
   jitter,
+  jsonPath,
   list,
   mapping,
+  name,
   number,
+  pattern,
   percent,
   reference,
   text,
@@ -172,4 +176,16 @@ export const demand = mapping({
   atOnce: whole(1, 10_000).optional(),
   min: whole(0, 10_000).optional(),
   max: whole(1, 10_000).optional(),
+})
+
+export const retention = z.union(
+  [choice('off'), mapping({ every: duration.optional(), most: whole(1, 1_000_000).optional() })],
+  { error: "a mapping, or 'off'" },
+)
+
+export const redaction = mapping({
+  event: pattern.optional(),
+  service: name.optional(),
+  paths: list(jsonPath, 100).optional(),
+  headers: list(headerName, 100).optional(),
 })

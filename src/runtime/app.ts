@@ -17,6 +17,7 @@ import {
 } from '../rules/index.ts'
 import type { Registered, Single, Together } from './attempt.ts'
 import type { BatchHandler } from './batch-handler.ts'
+import { type DataCheck, dataCheckOf } from './data-check.ts'
 import { createDeadlines } from './deadline.ts'
 import { createGuards } from './guards.ts'
 import type { Handler, PublishOptions, Schema } from './handler.ts'
@@ -59,6 +60,8 @@ export interface App {
    * Processes know a job by its name.
    */
   every: Schedule['every']
+  /** What would refuse the data of such an event: the schema of the handler that takes it, where it is registered here. */
+  dataCheck(service: string, type: string): DataCheck | undefined
   /** Where the started services bury. */
   destinations(): readonly Destination[]
   /** Stops pulling, lets handlers finish, hands back the rest. The connection stays open. */
@@ -126,6 +129,7 @@ export const createApp = (options: AppOptions): App => {
     store,
     publish,
     every: schedule.every,
+    dataCheck: (service, type) => dataCheckOf(services.get(service), type),
     destinations: () => [...destinations.values()],
     publishEvents: (events) => publishAll(transport, topic, events, tools),
     service: (name) => {

@@ -1,6 +1,7 @@
 import type { Address, Delivery } from '../contracts/transport.ts'
 import { fingerprint } from '../core/fingerprint.ts'
 import { type Receipt, writeLetter } from '../core/letter.ts'
+import { redactLetter } from '../core/redact.ts'
 import { route } from '../core/route.ts'
 import type { Verdict } from '../core/verdict.ts'
 import { quarantineFor, type Rules } from '../rules/index.ts'
@@ -19,7 +20,7 @@ export interface Way {
 export const stepFor = (
   verdict: Verdict,
   delivery: Delivery,
-  rules: Pick<Rules, 'policy' | 'deadLetter' | 'order' | 'afterDeath'>,
+  rules: Pick<Rules, 'policy' | 'deadLetter' | 'order' | 'afterDeath' | 'redact'>,
   door: Way,
   now: number,
 ): Step => {
@@ -44,11 +45,12 @@ export const stepFor = (
         limit: rules.policy.retries + 1,
         fingerprint: fingerprint(way.failure, { service, topic, type }),
       }
+      const whole = writeLetter({ ...delivery.parcel, trail: way.trail }, where, way.to, death)
       return {
         do: 'bury',
         delivery,
         to: way.to,
-        letter: writeLetter({ ...delivery.parcel, trail: way.trail }, where, way.to, death),
+        letter: rules.redact ? redactLetter(whole, rules.redact) : whole,
         ...(rules.order === 'key' && rules.afterDeath === 'hold' && { holds: true }),
       }
     }

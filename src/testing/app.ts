@@ -86,7 +86,13 @@ export const testApp = async (options: TestAppOptions = {}): Promise<TestApp> =>
   }
   const watched = options.tx && watchTx(options.tx)
   const app = createApp({ book, transport, store, tools, tx: watched?.tx })
-  const office = await createOffice({ transport: pending.transport, store, tools, book })
+  const office = await createOffice({
+    transport: pending.transport,
+    store,
+    tools,
+    book,
+    dataCheck: app.dataCheck,
+  })
   const hand = createHand(store.board, clock.now, { enact: enactTogether(store.audit) })
   scheduleRecovery(app.every, office, book, options.recovery, 'test')
 

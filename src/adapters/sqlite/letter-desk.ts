@@ -16,7 +16,6 @@ const NEWEST = 'SELECT coalesce(max(version), 0) AS version FROM reprieve_letter
 const ADD = 'INSERT INTO reprieve_letter_repair (letter, version, repair) VALUES (?, ?, ?)'
 const VERSIONS = 'SELECT repair FROM reprieve_letter_repair WHERE letter = ? ORDER BY version'
 const GONE = `DELETE FROM reprieve_letter WHERE id = ? RETURNING ${TALLIED.join(', ')}, buried_at`
-const VERSIONS_GONE = 'DELETE FROM reprieve_letter_repair WHERE letter = ?'
 const PUT = 'UPDATE reprieve_letter SET state = ?, state_at = ? WHERE id = ?'
 
 export const deskOf = (file: File, writer: Writer, clock: Clock): Desk => {
@@ -60,7 +59,6 @@ export const deskOf = (file: File, writer: Writer, clock: Clock): Desk => {
         const done = ids.map((id) => {
           if (!isIn(id, from)) return false
           const row = file.sql(GONE).get(id)!
-          file.sql(VERSIONS_GONE).run(id)
           gone.push({ id, at: row.buried_at as Instant, tallied: TALLIED.map((name) => row[name]!) })
           return true
         })

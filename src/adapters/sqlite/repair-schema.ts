@@ -13,12 +13,14 @@ CREATE TABLE IF NOT EXISTS reprieve_letter_repair (
 ) STRICT;
 CREATE TRIGGER IF NOT EXISTS reprieve_letter_repair_unchanged BEFORE UPDATE ON reprieve_letter_repair
 BEGIN SELECT RAISE(ABORT, 'a version of a letter is never changed'); END;
+CREATE TRIGGER IF NOT EXISTS reprieve_letter_gone AFTER DELETE ON reprieve_letter
+BEGIN DELETE FROM reprieve_letter_repair WHERE letter = OLD.id; END;
 `
 const PARTS = `SELECT count(*) AS n FROM sqlite_schema WHERE name IN
-  ('reprieve_letter_repair', 'reprieve_letter_repair_unchanged')`
+  ('reprieve_letter_repair', 'reprieve_letter_repair_unchanged', 'reprieve_letter_gone')`
 
 export const makeRepairs = (database: DatabaseSync): void => {
-  if (database.prepare(PARTS).get()?.n === 2) return
+  if (database.prepare(PARTS).get()?.n === 3) return
   database.exec('BEGIN IMMEDIATE')
   try {
     database.exec(REPAIRS)

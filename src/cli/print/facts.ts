@@ -71,9 +71,10 @@ const lineOf = (fact: Fact, failure: Failure | undefined): string | undefined =>
       const because = fact.reason === undefined ? '' : `  ${inert(fact.reason)}`
       return `${verb('released', strong)}letter ${fact.letter} from quarantine${because}`
     }
+    case 'restored':
     case 'discarded': {
       const because = fact.reason === undefined ? '' : `  ${inert(fact.reason)}`
-      return `${verb('discarded', strong)}${inert(fact.service)}  letter ${fact.letter}${because}`
+      return `${verb(fact.is, strong)}${inert(fact.service)}  letter ${fact.letter}${because}`
     }
     case 'receipt':
       return `${verb('receipt', good)}letter ${inert(fact.letter)}  ${inert(fact.outcome)}`
