@@ -22,8 +22,10 @@ import {
   knownDestinations,
   type Office,
   type RecoveryOptions,
+  type RetentionOptions,
   rememberDestinations,
   scheduleRecovery,
+  scheduleRetention,
 } from './office/index.ts'
 import { openAppStore, openStore, openTransport, withoutSecret } from './open.ts'
 import { type PolicyFor, type RuleBook, withPolicyFor } from './rules/index.ts'
@@ -55,6 +57,8 @@ export interface Options {
   readonly office?: boolean
   /** Whether letters of transient failures go back by themselves. Default: as the rules say, and else no. */
   readonly recovery?: boolean | RecoveryOptions
+  /** Whether letters that the rules keep no longer are removed by themselves. Default: as the rules say, and else yes. */
+  readonly retention?: boolean | RetentionOptions
   /** Who acts by this app, for the audit. Default: the system's user. */
   readonly as?: string
   readonly journal?: Journal
@@ -116,7 +120,10 @@ export const reprieve = async (options: Options = {}): Promise<Reprieve> => {
   const hand = createHand(app.store.board, now, { as, enact })
   const watchdog = options.watchdog === undefined ? undefined : startWatchdog(options.watchdog, tools)
   const withOffice = options.office ?? true
-  if (withOffice) scheduleRecovery(app.every, office, book, options.recovery, systemProcess())
+  if (withOffice) {
+    scheduleRecovery(app.every, office, book, options.recovery, systemProcess())
+    scheduleRetention(app.every, office, book, options.retention, systemProcess())
+  }
   let closing: Promise<void> | undefined
 
   const close = async (within?: Millis): Promise<void> => {

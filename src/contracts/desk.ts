@@ -1,7 +1,7 @@
 import type { ActOnLetters } from '../core/acts.ts'
-import type { LetterState } from '../core/letter.ts'
+import type { Letter, LetterState } from '../core/letter.ts'
 import type { Repair } from '../core/repair.ts'
-import type { KeptLetter } from './letters.ts'
+import type { Instant } from '../core/time.ts'
 
 /**
  * What is done to kept letters besides marking them. Each takes the act it is part of: the audit has it with those it
@@ -30,7 +30,10 @@ export interface NewRepair {
   readonly repair: Repair
 }
 
-export interface Brought extends Omit<KeptLetter, 'repair'> {
+export interface Brought {
+  readonly letter: Letter
+  readonly state: LetterState
+  readonly stateAt: Instant
   /** By version, from 1 on. */
   readonly repairs: readonly Repair[]
 }

@@ -4,7 +4,6 @@ import { type Event, encodeData } from './event.ts'
 import type { Category, Failure, Kind } from './failure.ts'
 import type { Nowhere, Origin } from './origin.ts'
 import type { Parcel } from './parcel.ts'
-import type { Redacted } from './redact.ts'
 import { type Instant, iso } from './time.ts'
 import type { AttemptRecord, Trail } from './trail.ts'
 
@@ -19,6 +18,12 @@ export type DeathReason =
   | 'conflict' // same id, another payload
   | 'poison'
   | 'found' // lay at the destination, written by someone else
+
+/** What was taken out of a letter before it was written. */
+export interface Redacted {
+  /** `$.card.number`, `headers.authorization`; `$` alone: the whole payload. */
+  readonly at: readonly string[]
+}
 
 /** An event set aside with its whole story. */
 export interface Letter {

@@ -13,12 +13,6 @@ export interface Redaction {
   readonly headers: readonly string[]
 }
 
-/** What was taken out of a letter before it was written. */
-export interface Redacted {
-  /** `$.card.number`, `headers.authorization`; `$` alone: the whole payload. */
-  readonly at: readonly string[]
-}
-
 /** What stands in place of what was taken out. */
 export const REDACTED = '[redacted]'
 /** What is shorter stands in any text. */

@@ -19,9 +19,10 @@ import { type Lives, livesOf } from './lives.ts'
 import { createMoving, type Moving } from './moving.ts'
 import { type CheckFor, createRepairing, type Repairing } from './repairing.ts'
 import { sendLetters } from './send-letters.ts'
+import { createRetention, type Retention } from './retention.ts'
 
 /** What an operator can do, once, for command line, library and console alike. */
-export interface Office extends Finding, Repairing, Moving {
+export interface Office extends Finding, Repairing, Moving, Retention {
   /** Where receipts of this office's replays arrive. */
   readonly receiptTo: string
   /** Begins to take over what arrives at the destinations, and goes on until close. */
@@ -146,6 +147,7 @@ export const createOffice = async (options: OfficeOptions): Promise<Office> => {
     ...finding,
     ...createRepairing(letters, clock, actor, dataCheck),
     ...createMoving({ letters, deadKeys, tools, actor }),
+    ...createRetention({ letters, deadKeys, tools, actor, book }),
     lives: (kept) => livesOf(letters, kept, book),
     receiptTo,
     open: async (destinations) => {

@@ -10,7 +10,9 @@ import {
   type Hand,
   type Office,
   type RecoveryOptions,
+  type RetentionOptions,
   scheduleRecovery,
+  scheduleRetention,
 } from '../office/index.ts'
 import { emptyBook, type PolicyFor, type RuleBook, readRules, withPolicyFor } from '../rules/index.ts'
 import { type App, createApp } from '../runtime/app.ts'
@@ -31,6 +33,8 @@ export interface TestAppOptions {
   readonly policyFor?: PolicyFor
   /** As of `reprieve`. */
   readonly recovery?: boolean | RecoveryOptions
+  /** As of `reprieve`, and else only where the rules say so. */
+  readonly retention?: boolean | RetentionOptions
   /** The same seed, the same dice. */
   readonly seed?: number
   /** When virtual time begins. */
@@ -95,6 +99,8 @@ export const testApp = async (options: TestAppOptions = {}): Promise<TestApp> =>
   })
   const hand = createHand(store.board, clock.now, { enact: enactTogether(store.audit) })
   scheduleRecovery(app.every, office, book, options.recovery, 'test')
+  if (options.retention ?? book.retention)
+    scheduleRetention(app.every, office, book, options.retention, 'test')
 
   let starting: Promise<void> | undefined
   const start = (): Promise<void> => {

@@ -1,21 +1,27 @@
 import type { Command } from 'commander'
+import { registerDiff } from './diff.ts'
 import { registerDiscard } from './discard.ts'
 import { registerGroups } from './groups.ts'
 import { registerList } from './list.ts'
 import { registerRelease } from './release.ts'
+import { registerRepair } from './repair.ts'
 import { registerReplay } from './replay.ts'
+import { registerRestore } from './restore.ts'
 import { registerShow } from './show.ts'
 import { registerStats } from './stats.ts'
 import { registerTend } from './tend.ts'
 
 export const registerDlq = (program: Command): void => {
-  const dlq = program.command('dlq').description('dead letters: find, understand, replay, discard')
+  const dlq = program.command('dlq').description('dead letters: find, understand, repair, replay, discard')
   registerGroups(dlq)
   registerStats(dlq)
   registerList(dlq)
   registerShow(dlq)
   registerTend(dlq)
+  registerRepair(dlq)
+  registerDiff(dlq)
   registerReplay(dlq)
   registerRelease(dlq)
   registerDiscard(dlq)
+  registerRestore(dlq)
 }

@@ -3,21 +3,21 @@ import { type ActingFlags, actingOf, withActing } from '../acting.ts'
 import { action, type Ended } from '../action.ts'
 import { inert } from '../print/inert.ts'
 import { remark, say, sayJson } from '../print/say.ts'
-import { wholeIds } from './find.ts'
+import { type FilterFlags, withFilter } from './filter.ts'
 import { openOffice } from './office.ts'
+import { selectionOf } from './select.ts'
 
 export const registerDiscard = (dlq: Command): void => {
-  withActing(dlq.command('discard'))
+  withActing(withFilter(dlq.command('discard')))
     .description('give up dead letters for good; what waits behind them with their order key goes on')
-    .argument('<ids...>', 'ids of letters, or their beginnings')
+    .argument('[ids...]', 'ids of letters, or their beginnings')
     .action(action(discard))
 }
 
-const discard = async (flags: ActingFlags, typed: readonly string[]): Promise<Ended> => {
+const discard = async (flags: ActingFlags & FilterFlags, typed: readonly string[]): Promise<Ended> => {
   await using opened = await openOffice(flags)
   const { office } = opened.app
-  const ids = [...new Set(await wholeIds(office, typed))]
-  const result = await office.discard(ids, actingOf(flags))
+  const result = await office.discard(await selectionOf(office, flags, typed, 'discard'), actingOf(flags))
   if (flags.json) sayJson(result)
   else {
     const freed = result.freed === 0 ? '' : `, ${result.freed} that waited behind them go on`

@@ -11,11 +11,22 @@ import { padded } from '../print/width.ts'
 const MOST_PAYLOAD = 4000
 
 /** A letter as an operator reads it: what happened, how it came to that, and what was lost of it. */
-export const letterText = ({ letter, state, stateAt }: KeptLetter, behind = 0): string =>
+export const letterText = (kept: KeptLetter, behind = 0, more: Facts = []): string => {
+  const { letter, state, stateAt } = kept
+  return text(letter, `${state} since ${iso(stateAt)}`, [
+    ...summary(letter),
+    ...more,
+    ...(behind === 0 ? [] : [['held behind it', waits(behind)] as const]),
+  ])
+}
+
+export type Facts = readonly (readonly [string, string])[]
+
+const text = (letter: Letter, stands: string, about: Facts): string =>
   [
-    `${strong(letter.id)}  ${state} since ${iso(stateAt)}`,
+    `${strong(letter.id)}  ${stands}`,
     bad(inertLines(letter.error)),
-    facts(behind === 0 ? summary(letter) : [...summary(letter), ['held behind it', waits(behind)]]),
+    facts(about),
     section('trail', trail(letter)),
     section('stack', letter.stack === undefined ? '' : calm(inertLines(letter.stack))),
     section('event', facts(attributes(letter.event))),
@@ -46,7 +57,6 @@ const summary = (letter: Letter): readonly (readonly [string, string])[] => [
   ['destination', `${letter.destination} on ${letter.transport}`],
   ['group', letter.fingerprint],
   ...(letter.origin === undefined ? [] : [['replay', wayBack(letter.origin)] as const]),
-  ...(letter.trail.replay === undefined ? [] : [['earlier letter', letter.trail.replay.letter] as const]),
 ]
 
 const wayBack = (origin: NonNullable<Letter['origin']>): string =>

@@ -3,21 +3,21 @@ import { type ActingFlags, actingOf, withActing } from '../acting.ts'
 import { action, type Ended } from '../action.ts'
 import { inert } from '../print/inert.ts'
 import { remark, say, sayJson } from '../print/say.ts'
-import { wholeIds } from './find.ts'
+import { type FilterFlags, withFilter } from './filter.ts'
 import { openOffice } from './office.ts'
+import { selectionOf } from './select.ts'
 
 export const registerRelease = (dlq: Command): void => {
-  withActing(dlq.command('release'))
+  withActing(withFilter(dlq.command('release')))
     .description('let poison out of quarantine, so that it can be replayed')
-    .argument('<ids...>', 'ids of letters, or their beginnings')
+    .argument('[ids...]', 'ids of letters, or their beginnings')
     .action(action(release))
 }
 
-const release = async (flags: ActingFlags, typed: readonly string[]): Promise<Ended> => {
+const release = async (flags: ActingFlags & FilterFlags, typed: readonly string[]): Promise<Ended> => {
   await using opened = await openOffice(flags)
   const { office } = opened.app
-  const ids = [...new Set(await wholeIds(office, typed))]
-  const result = await office.release(ids, actingOf(flags))
+  const result = await office.release(await selectionOf(office, flags, typed, 'release'), actingOf(flags))
   if (flags.json) sayJson(result)
   else {
     say(`${result.released.length} released`)

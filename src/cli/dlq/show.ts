@@ -8,6 +8,7 @@ import { wholeIds } from './find.ts'
 import { groupText } from './group.ts'
 import { letterText } from './letter.ts'
 import { openOffice } from './office.ts'
+import { storyFacts, timesOf } from './story.ts'
 
 export const registerShow = (dlq: Command): void => {
   dlq
@@ -29,7 +30,7 @@ const show = async (flags: Common, typed: string): Promise<Ended> => {
   }
   const [id] = await wholeIds(office, [typed])
   const kept = await office.show(id!)
-  const behind = await office.behind(kept.letter)
-  if (flags.json) sayJson({ ...recordOf(kept), behind })
-  else say(letterText(kept, behind))
+  const [behind, lives] = await Promise.all([office.behind(kept.letter), office.lives(kept)])
+  if (flags.json) sayJson({ ...recordOf(kept), ...timesOf(lives), lives: lives.lives, behind })
+  else say(letterText(kept, behind, storyFacts(kept, lives)))
 }
