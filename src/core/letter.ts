@@ -216,7 +216,12 @@ export const isOurs = ({ type }: Event): boolean => type === LETTER_TYPE || type
 /** The letter an event carries, or undefined where it carries none. */
 export const readLetter = (event: Event): Letter | undefined => {
   if (event.type !== LETTER_TYPE) return undefined
-  const envelope = parsed(event) as Envelope | undefined
+  return letterOf(parsed(event))
+}
+
+/** The letter an envelope holds, or undefined where it is none. */
+export const letterOf = (json: unknown): Letter | undefined => {
+  const envelope = json as Envelope | undefined
   if (typeof envelope?.dlqId !== 'string' || !envelope.trail) return undefined
   const original = fromJson(envelope.originalMessage, envelope.headers ?? {}, null)
   if (original.broken !== undefined) return undefined

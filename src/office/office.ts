@@ -12,6 +12,7 @@ import type { Millis } from '../core/time.ts'
 import { emptyBook, type RuleBook } from '../rules/index.ts'
 import { type Acting, createActor, setOf } from './acting.ts'
 import { deadKeysAt } from './dead-keys.ts'
+import { createFiling, type Filing } from './filing.ts'
 import { createFinding, type Finding } from './finding.ts'
 import { keepingOf } from './found.ts'
 import { type Intake, openIntake } from './ingest.ts'
@@ -22,7 +23,7 @@ import { sendLetters } from './send-letters.ts'
 import { createRetention, type Retention } from './retention.ts'
 
 /** What an operator can do, once, for command line, library and console alike. */
-export interface Office extends Finding, Repairing, Moving, Retention {
+export interface Office extends Finding, Repairing, Moving, Retention, Filing {
   /** Where receipts of this office's replays arrive. */
   readonly receiptTo: string
   /** Begins to take over what arrives at the destinations, and goes on until close. */
@@ -148,6 +149,7 @@ export const createOffice = async (options: OfficeOptions): Promise<Office> => {
     ...createRepairing(letters, clock, actor, dataCheck),
     ...createMoving({ letters, deadKeys, tools, actor }),
     ...createRetention({ letters, deadKeys, tools, actor, book }),
+    ...createFiling(letters, store.audit, tools, actor),
     lives: (kept) => livesOf(letters, kept, book),
     receiptTo,
     open: async (destinations) => {

@@ -1,7 +1,9 @@
 import type { Command } from 'commander'
 import { registerDiff } from './diff.ts'
 import { registerDiscard } from './discard.ts'
+import { registerExport } from './export.ts'
 import { registerGroups } from './groups.ts'
+import { registerImport } from './import.ts'
 import { registerList } from './list.ts'
 import { registerRelease } from './release.ts'
 import { registerRepair } from './repair.ts'
@@ -24,4 +26,6 @@ export const registerDlq = (program: Command): void => {
   registerRelease(dlq)
   registerDiscard(dlq)
   registerRestore(dlq)
+  registerExport(dlq)
+  registerImport(dlq)
 }
