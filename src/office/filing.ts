@@ -39,6 +39,8 @@ export interface Imported {
 
 const PAGE = 200
 const BATCH = 100
+/** For the audit, which says where there may be more. */
+const MOST_COUNTED = 1000
 
 export const createFiling = (
   letters: Letters,
@@ -51,8 +53,8 @@ export const createFiling = (
 
   return {
     exportLines: async function* (filter = {}, { after, ...by } = {}) {
-      const details = { filter: filter as Details, ...(after !== undefined && { after }) }
-      const { count } = await letters.countUpTo(filter, PAGE * PAGE)
+      const { count, whole } = await letters.countUpTo(filter, MOST_COUNTED)
+      const details = { filter: filter as Details, whole, ...(after !== undefined && { after }) }
       await audit.append({ ...actor(by, 'export', details), target: 'letters', count })
       for (let last = after; ; ) {
         const page = await letters.find(filter, PAGE, last)
