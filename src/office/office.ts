@@ -19,8 +19,8 @@ import { type Intake, openIntake } from './ingest.ts'
 import { type Lives, livesOf } from './lives.ts'
 import { createMoving, type Moving } from './moving.ts'
 import { type CheckFor, createRepairing, type Repairing } from './repairing.ts'
-import { sendLetters } from './send-letters.ts'
 import { createRetention, type Retention } from './retention.ts'
+import { sendLetters } from './send-letters.ts'
 
 /** What an operator can do, once, for command line, library and console alike. */
 export interface Office extends Finding, Repairing, Moving, Retention, Filing {
