@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { kafkaUrl, serviceUrl } from '../services/urls.ts'
+import { runFaults } from './broker/command.ts'
 import { crashTest } from './crash.ts'
 import { isStorm, STORMS } from './kafka/main.ts'
 import { PATTERNS } from './patterns/effects.ts'
@@ -8,6 +9,7 @@ import { killOne, patternRun } from './patterns/run.ts'
 /**
  * `npm run chaos -- sqlite|rabbitmq|kafka [--events N] [--kills N] [--minutes N]`: the crash test, as long as you like.
  * `npm run chaos -- kafka broker|workers|churn|leader|calm …`: faults on Kafka brokers of its own.
+ * `npm run chaos -- rabbitmq --faults all|broker,confirm,ack,consumer,joining`: blows on a RabbitMQ of its own.
  * `npm run chaos -- patterns …`: what each idempotency pattern promises, with three workers on SQLite.
  */
 const { positionals, values } = parseArgs({
@@ -16,6 +18,7 @@ const { positionals, values } = parseArgs({
     events: { type: 'string', default: '20000' },
     kills: { type: 'string', default: '20' },
     minutes: { type: 'string', default: '10' },
+    faults: { type: 'string' },
   },
 })
 
@@ -70,6 +73,10 @@ if (storms.length > 0) {
 for (const name of names) {
   if (name === 'patterns') {
     await runPatterns()
+    continue
+  }
+  if (name === 'rabbitmq' && values.faults) {
+    lost += await runFaults(values.faults, Number(values.events), Number(values.minutes) * 60_000)
     continue
   }
   const transport = urlOf(name)

@@ -1,0 +1,37 @@
+import { type BrokerResult, brokerTest, FAULTS, type Fault } from './run.ts'
+
+/** How often each blow falls in a long run, and how slow handlers are meanwhile. */
+const LONG: Readonly<Record<Fault, { readonly times: number; readonly slowness: number }>> = {
+  broker: { times: 3, slowness: 20 },
+  confirm: { times: 20, slowness: 20 },
+  ack: { times: 20, slowness: 20 },
+  consumer: { times: 8, slowness: 20 },
+  joining: { times: 16, slowness: 500 },
+}
+
+const lostIn = ({ missing, wrong, beyond, left }: BrokerResult): number =>
+  missing.length + wrong.length + beyond.length + left.length
+
+/** `npm run chaos -- rabbitmq --faults broker,ack --events 10000`: one run for each, on a RabbitMQ of its own. */
+export const runFaults = async (names: string, events: number, patience: number): Promise<number> => {
+  const asked = names === 'all' ? FAULTS : names.split(',').map(faultOf)
+  let lost = 0
+  for (const fault of asked) {
+    const { times, slowness } = LONG[fault]
+    const blows = new Array<Fault>(times).fill(fault)
+    const say = (line: string) => process.stdout.isTTY && process.stdout.write(`\r${line}   `)
+    const result = await brokerTest({ events, workers: 3, blows, slowness, patience, say })
+    const { missing, wrong, beyond, left, ...figures } = result
+    const bad = { missing: missing.length, wrong: wrong.length, beyond: beyond.length, left: left.length }
+    console.log(`rabbitmq, ${fault} ×${times}: ${JSON.stringify({ ...figures, ...bad })}`)
+    lost += lostIn(result)
+  }
+  return lost
+}
+
+const faultOf = (name: string): Fault => {
+  const found = FAULTS.find((each) => each === name)
+  if (found) return found
+  console.error(`no fault '${name}': use ${FAULTS.join(', ')} or all`)
+  process.exit(2)
+}

@@ -1,0 +1,67 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { ATTEMPTS, fateOf } from './fate.ts'
+
+/** What happened, told by the workers' own files and by the store's table, read with a plain SQLite client. */
+export interface Count {
+  /** Ids that are done or dead. */
+  readonly accounted: ReadonlySet<string>
+  readonly done: number
+  readonly dead: number
+  /** I1: neither done nor dead. */
+  readonly missing: readonly string[]
+  /** I1: done though it must die, dead though it must be done, or both. */
+  readonly wrong: readonly string[]
+  /** I3: effects beyond the first. */
+  readonly doubled: number
+  /** I5: ids with an attempt beyond the limit. */
+  readonly beyond: readonly string[]
+  readonly attempts: number
+}
+
+const linesOf = (folder: string): readonly string[] =>
+  readdirSync(folder)
+    .filter((name) => name.startsWith('record-'))
+    .flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n').filter(Boolean))
+
+const lettersOf = (folder: string): readonly string[] => {
+  if (!existsSync(join(folder, 'store.db'))) return []
+  const database = new DatabaseSync(join(folder, 'store.db'), { readOnly: true })
+  try {
+    return database
+      .prepare("SELECT json_extract(CAST(envelope AS TEXT), '$.originalEventId') AS id FROM reprieve_letter")
+      .all()
+      .map(({ id }) => String(id))
+  } finally {
+    database.close()
+  }
+}
+
+/** `ids` in the order of their numbers. */
+export const count = (folder: string, ids: readonly string[]): Count => {
+  const effects: string[] = []
+  const beyond = new Set<string>()
+  let attempts = 0
+  for (const line of linesOf(folder)) {
+    const [what, id, attempt] = line.split(' ') as [string, string, string]
+    if (what === 'effect') effects.push(id)
+    else {
+      attempts++
+      if (Number(attempt) > ATTEMPTS) beyond.add(id)
+    }
+  }
+  const done = new Set(effects)
+  const dead = new Set(lettersOf(folder))
+  const wrong = ids.filter((id, n) => (fateOf(n) === 'done' ? dead.has(id) : done.has(id)))
+  return {
+    accounted: new Set([...done, ...dead]),
+    done: done.size,
+    dead: dead.size,
+    missing: ids.filter((id) => !done.has(id) && !dead.has(id)),
+    wrong,
+    doubled: effects.length - done.size,
+    beyond: [...beyond],
+    attempts,
+  }
+}

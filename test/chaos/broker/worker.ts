@@ -1,0 +1,43 @@
+import { appendFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Permanent, reprieve, Transient } from '../../../src/index.ts'
+import { failuresOf, fateOf } from './fate.ts'
+
+/**
+ * One worker. Its effects and attempts are lines in a file of its own, known to nobody in Reprieve, and what must become of
+ * an event is written in its number: so the count at the end is independent.
+ */
+const [, , transport, store, record, slowness] = process.argv as [
+  string,
+  string,
+  string,
+  string,
+  string,
+  string,
+]
+const here = dirname(fileURLToPath(import.meta.url))
+
+const app = await reprieve({
+  rules: join(here, 'rules.yaml'),
+  transport,
+  store,
+  journal: (fact) => {
+    if (fact.is === 'trouble' && process.env.CHAOS_LOUD) console.error(fact.where, fact.error.message)
+  },
+})
+
+app
+  .service(process.env.CHAOS_SERVICE!)
+  .on(process.env.CHAOS_TYPE!, async (event: { id: string; data: { n: number } }, ctx) => {
+    const { n } = event.data
+    appendFileSync(record, `attempt ${event.id} ${ctx.attempt}\n`)
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * Number(slowness)))
+    if (fateOf(n) === 'refused') throw new Permanent('no use in trying')
+    if (fateOf(n) === 'exhausted' || ctx.attempt <= failuresOf(n)) throw new Transient('not now')
+    appendFileSync(record, `effect ${event.id}\n`)
+  })
+
+await app.start()
+process.send?.('ready')
+process.once('SIGTERM', () => void app.close(20_000).then(() => process.exit(0)))
