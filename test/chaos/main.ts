@@ -5,11 +5,13 @@ import { crashTest } from './crash.ts'
 import { isStorm, STORMS } from './kafka/main.ts'
 import { PATTERNS } from './patterns/effects.ts'
 import { killOne, patternRun } from './patterns/run.ts'
+import { poisonRate } from './poison-rate.ts'
 
 /**
  * `npm run chaos -- sqlite|rabbitmq|kafka [--events N] [--kills N] [--minutes N]`: the crash test, as long as you like.
  * `npm run chaos -- kafka broker|workers|churn|leader|calm …`: faults on Kafka brokers of its own.
  * `npm run chaos -- rabbitmq --faults all|broker,confirm,ack,consumer,joining`: blows on a RabbitMQ of its own.
+ * `npm run chaos -- poison`: the rate of others with poison in front of a RabbitMQ queue, against without it.
  * `npm run chaos -- patterns …`: what each idempotency pattern promises, with three workers on SQLite.
  */
 const { positionals, values } = parseArgs({
@@ -68,9 +70,18 @@ const storms = names[0] === 'kafka' ? names.splice(1) : []
 if (storms.length > 0) {
   await runStorms(storms)
   process.exit(lost === 0 ? 0 : 1)
+const runPoison = async (): Promise<void> => {
+  const transport = serviceUrl('amqp')
+  if (!transport) return console.error('no RabbitMQ: start one with `npm run services -- up`')
+  const { ratio, ...rest } = await poisonRate({ transport, events: 2000, poison: 20, heats: 5 })
+  console.log(`poison: ${ratio.toFixed(3)} of the rate without it: ${JSON.stringify(rest)}`)
 }
 
 for (const name of names) {
+  if (name === 'poison') {
+    await runPoison()
+    continue
+  }
   if (name === 'patterns') {
     await runPatterns()
     continue
@@ -82,7 +93,7 @@ for (const name of names) {
   const transport = urlOf(name)
   if (!transport) {
     console.error(
-      `no server for '${name}': use sqlite, rabbitmq, kafka or patterns, and start servers with \`npm run services -- up\``,
+      `no server for '${name}': use sqlite, rabbitmq, kafka, poison or patterns, and start servers with \`npm run services -- up\``,
     )
     process.exit(2)
   }

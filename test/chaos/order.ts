@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { systemClock } from '../../src/adapters/system/clock.ts'
-import { reprieve } from '../../src/index.ts'
+import { type Reprieve, reprieve } from '../../src/index.ts'
 
 const here = dirname(fileURLToPath(import.meta.url))
 
@@ -15,6 +15,8 @@ export interface OrderOptions {
   readonly events: number
   readonly keys: number
   readonly kills: number
+  /** What is done in place of killing a worker. */
+  readonly blow?: () => Promise<void>
   /** Gives up after this many milliseconds. */
   readonly patience: number
 }
@@ -35,6 +37,22 @@ export interface OrderResult {
 
 /** How many events of a key are published before the first of them is done. */
 const AHEAD = 5
+
+/** A broker that is down refuses, and whoever publishes in order must get one in before the next. */
+const publishSurely = async (
+  publisher: Reprieve,
+  events: Parameters<Reprieve['publishEvents']>[0],
+  end: number,
+): Promise<void> => {
+  for (;;) {
+    try {
+      return await publisher.publishEvents(events)
+    } catch (error) {
+      if (Date.now() > end) throw error
+      await systemClock.sleep(100)
+    }
+  }
+}
 
 const wentBack = (effects: readonly (readonly [key: string, n: string])[]): number => {
   const newest = new Map<string, number>()
@@ -91,17 +109,16 @@ export const orderTest = async (options: OrderOptions): Promise<OrderResult> => 
       for (let n = 0; n < options.events / options.keys; n++) {
         // a little ahead of the workers, so that whoever is killed is also busy taking from the broker
         while (seen < (n - AHEAD) * options.keys && Date.now() < end) await systemClock.sleep(20)
-        await publisher.publishEvents(
-          Array.from({ length: options.keys }, (_, k) => ({
-            id: `${type}-${k}-${n}`,
-            source: 'order-test',
-            type,
-            extensions: { orderkey: `k${k}` },
-            headers: {},
-            datacontenttype: 'application/json',
-            data: Buffer.from(JSON.stringify({ key: `k${k}`, n })),
-          })),
-        )
+        const events = Array.from({ length: options.keys }, (_, k) => ({
+          id: `${type}-${k}-${n}`,
+          source: 'order-test',
+          type,
+          extensions: { orderkey: `k${k}` },
+          headers: {},
+          datacontenttype: 'application/json',
+          data: Buffer.from(JSON.stringify({ key: `k${k}`, n })),
+        }))
+        await publishSurely(publisher, events, end)
       }
       await publisher.close()
     })()
@@ -110,9 +127,12 @@ export const orderTest = async (options: OrderOptions): Promise<OrderResult> => 
       await systemClock.sleep(100)
       seen = new Set(lines().map(nameOf)).size
       if (kills < options.kills && seen >= (options.events * (kills + 1)) / (options.kills + 1)) {
-        await kill(workers.shift()!)
         kills++
-        workers.push(await startWorker())
+        if (options.blow) await options.blow()
+        else {
+          await kill(workers.shift()!)
+          workers.push(await startWorker())
+        }
       }
     }
     await publishing

@@ -91,10 +91,10 @@ const suite = async (world: TrialWorld): Promise<void> => {
   vi.setConfig({ maxConcurrency: 8 })
   for (const trial of trials) {
     if (skip(trial) !== undefined) continue
-    test.concurrent(trial.name, async () => {
+    test.concurrent(trial.name, AGAIN, async () => {
       const result = await runTrial(trial, world)
       if (result.is === 'failed') throw result.error
-    }, 90_000)
+    })
   }
 }
 
