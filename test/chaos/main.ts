@@ -10,7 +10,7 @@ import { poisonRate } from './poison-rate.ts'
 /**
  * `npm run chaos -- sqlite|rabbitmq|kafka [--events N] [--kills N] [--minutes N]`: the crash test, as long as you like.
  * `npm run chaos -- kafka broker|workers|churn|leader|calm …`: faults on Kafka brokers of its own.
- * `npm run chaos -- rabbitmq --faults all|broker,confirm,ack,consumer,joining`: blows on a RabbitMQ of its own.
+ * `npm run chaos -- rabbitmq broker|confirm|ack|consumer|joining|all …`: blows on a RabbitMQ of its own.
  * `npm run chaos -- poison`: the rate of others with poison in front of a RabbitMQ queue, against without it.
  * `npm run chaos -- patterns …`: what each idempotency pattern promises, with three workers on SQLite.
  */
@@ -20,7 +20,6 @@ const { positionals, values } = parseArgs({
     events: { type: 'string', default: '20000' },
     kills: { type: 'string', default: '20' },
     minutes: { type: 'string', default: '10' },
-    faults: { type: 'string' },
   },
 })
 
@@ -70,6 +69,14 @@ const storms = names[0] === 'kafka' ? names.splice(1) : []
 if (storms.length > 0) {
   await runStorms(storms)
   process.exit(lost === 0 ? 0 : 1)
+}
+
+const faults = names[0] === 'rabbitmq' ? names.splice(1) : []
+if (faults.length > 0) {
+  lost = await runFaults(faults, Number(values.events), Number(values.minutes) * 60_000)
+  process.exit(lost === 0 ? 0 : 1)
+}
+
 const runPoison = async (): Promise<void> => {
   const transport = serviceUrl('amqp')
   if (!transport) return console.error('no RabbitMQ: start one with `npm run services -- up`')
@@ -84,10 +91,6 @@ for (const name of names) {
   }
   if (name === 'patterns') {
     await runPatterns()
-    continue
-  }
-  if (name === 'rabbitmq' && values.faults) {
-    lost += await runFaults(values.faults, Number(values.events), Number(values.minutes) * 60_000)
     continue
   }
   const transport = urlOf(name)

@@ -12,9 +12,13 @@ const LONG: Readonly<Record<Fault, { readonly times: number; readonly slowness: 
 const lostIn = ({ missing, wrong, beyond, left }: BrokerResult): number =>
   missing.length + wrong.length + beyond.length + left.length
 
-/** `npm run chaos -- rabbitmq --faults broker,ack --events 10000`: one run for each, on a RabbitMQ of its own. */
-export const runFaults = async (names: string, events: number, patience: number): Promise<number> => {
-  const asked = names === 'all' ? FAULTS : names.split(',').map(faultOf)
+/** `npm run chaos -- rabbitmq broker ack --events 10000`: one run for each, on a RabbitMQ of its own. */
+export const runFaults = async (
+  names: readonly string[],
+  events: number,
+  patience: number,
+): Promise<number> => {
+  const asked = names.includes('all') ? FAULTS : names.map(faultOf)
   let lost = 0
   for (const fault of asked) {
     const { times, slowness } = LONG[fault]
