@@ -63,14 +63,14 @@ WHERE service = ?3 AND id = ?4 AND state = 1 AND attempt = ?1 - 1 AND token = ?1
  */
 export const claimKey = (file: File, key: LedgerKey, now: Instant, until: Instant): Claim => {
   const end = instant(until)
-  if (key.attempt === 1) {
-    const fresh = claimRow(undefined, key, now, end)
-    if (insert(file, key, fresh.row!)) return fresh.claim
-  } else {
+  if (key.attempt > 1) {
     const { service, id, hash, generation, attempt } = key
     const again = file.sql(CLAIM_AGAIN).run(attempt, end, service, id, hash, generation, now)
     if (again.changes === 1) return { is: 'fresh', held: { key, token: attempt }, crashes: 0 }
   }
+  // what is claimed only when it is tried again has no row yet, either
+  const fresh = claimRow(undefined, key, now, end)
+  if (insert(file, key, fresh.row!)) return fresh.claim
   const known = read(file, key)
   const { claim, row } = claimRow(known, key, now, end)
   if (row) (known ? update : insert)(file, key, row)
