@@ -171,6 +171,11 @@ const ENVELOPE: Readonly<Record<string, Test>> = {
   headers: (value) => isRecord(value) && Object.values(value).every((each) => typeof each === 'string'),
   trail,
   originalMessage: isRecord,
+  origin: (value) =>
+    value === undefined ||
+    (isRecord(value) && (text(value.nowhere) || (text(value.to) && value.address !== undefined))),
+  redacted: (value) =>
+    value === undefined || (isRecord(value) && Array.isArray(value.at) && value.at.every(name)),
 }
 
 /** The first field that is not what it should be. */

@@ -34,4 +34,4 @@ it('docs/operator.md shows what its commands print', async () => {
     if (process.env.UPDATE_GOLDEN !== '1') expect(timeless(printed), line).toBe(timeless(shown!))
   }
   if (process.env.UPDATE_GOLDEN === '1') writeFileSync(FILE, written)
-}, 120_000)
+}, 300_000)

@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { connect } from 'amqplib'
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { systemClock } from '../../src/adapters/system/clock.ts'
 import { systemDice } from '../../src/adapters/system/dice.ts'
@@ -163,9 +164,21 @@ const withLedger = (name: 'redis' | 'postgres') =>
 withLedger('redis')
 withLedger('postgres')
 
+/** What the service leaves on RabbitMQ. */
+const clearAway = async (url: string, service: string, topic: string): Promise<void> => {
+  const connection = await connect(url)
+  const channel = await connection.createChannel()
+  const queue = `${service}.${topic}`
+  for (const each of [queue, `_${service}.deadletter`, `_${service}.quarantine`])
+    await channel.deleteQueue(each)
+  await channel.deleteExchange(`${queue}.dlx`)
+  await connection.close()
+}
+
 describeWith('amqp', 'a repaired letter on RabbitMQ', (url) => {
   it('is replayed as it was repaired, and what is done stays done', async () => {
     const at = await shop(url)
+    onTestFinished(() => clearAway(url, at.service, at.type))
     await using _ = at.app
     const { id } = await repairedAndReplayed(at)
     await staysDone(at, id)
