@@ -9,7 +9,7 @@ import { poisonRate } from './poison-rate.ts'
 
 /**
  * `npm run chaos -- sqlite|rabbitmq|kafka [--events N] [--kills N] [--minutes N]`: the crash test, as long as you like.
- * `npm run chaos -- kafka broker|workers|churn|leader|calm …`: faults on Kafka brokers of its own.
+ * `npm run chaos -- kafka broker|workers|churn|leader|transactions|calm …`: faults on Kafka brokers of its own.
  * `npm run chaos -- rabbitmq broker|confirm|ack|consumer|joining|all …`: blows on a RabbitMQ of its own.
  * `npm run chaos -- poison`: the rate of others with poison in front of a RabbitMQ queue, against without it.
  * `npm run chaos -- patterns …`: what each idempotency pattern promises, with three workers on SQLite.

@@ -4,7 +4,7 @@ import { type StormOptions, type StormResult, storm } from './storm.ts'
 
 type Run = Pick<StormOptions, 'events' | 'patience' | 'say'>
 
-const with1 = async (brokers: number, run: (kafka: OwnKafka) => Promise<StormResult>) => {
+const onOwn = async (brokers: number, run: (kafka: OwnKafka) => Promise<StormResult>) => {
   const kafka = await ownKafka({ brokers })
   try {
     return await run(kafka)
@@ -15,15 +15,25 @@ const with1 = async (brokers: number, run: (kafka: OwnKafka) => Promise<StormRes
 
 /** Each on brokers of its own. */
 export const STORMS = {
-  calm: (run: Run) => with1(1, ({ brokers }) => storm({ ...run, brokers, workers: 3, fault: calm })),
+  calm: (run: Run) => onOwn(1, ({ brokers }) => storm({ ...run, brokers, workers: 3, fault: calm })),
   broker: (run: Run) =>
-    with1(1, (kafka) => storm({ ...run, brokers: kafka.brokers, workers: 3, fault: brokerKilled(kafka) })),
+    onOwn(1, (kafka) => storm({ ...run, brokers: kafka.brokers, workers: 3, fault: brokerKilled(kafka) })),
   workers: (run: Run) =>
-    with1(1, ({ brokers }) => storm({ ...run, brokers, workers: 3, fault: workersKilled(4) })),
+    onOwn(1, ({ brokers }) => storm({ ...run, brokers, workers: 3, fault: workersKilled(4) })),
   churn: (run: Run) =>
-    with1(1, ({ brokers }) => storm({ ...run, brokers, workers: 2, slow: 400, fault: comeAndGo() })),
+    onOwn(1, ({ brokers }) => storm({ ...run, brokers, workers: 2, slow: 400, fault: comeAndGo() })),
+  transactions: (run: Run) =>
+    onOwn(1, (kafka) =>
+      storm({
+        ...run,
+        brokers: kafka.brokers,
+        workers: 3,
+        rules: ['transactions: true'],
+        fault: brokerKilled(kafka),
+      }),
+    ),
   leader: (run: Run) =>
-    with1(3, (kafka) => storm({ ...run, brokers: kafka.brokers, workers: 3, fault: leaderLost(kafka) })),
+    onOwn(3, (kafka) => storm({ ...run, brokers: kafka.brokers, workers: 3, fault: leaderLost(kafka) })),
 } as const
 
 export type StormName = keyof typeof STORMS

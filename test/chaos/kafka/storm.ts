@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '../../../src/adapters/system/clock.ts'
@@ -71,9 +71,8 @@ export const storm = async (options: StormOptions): Promise<StormResult> => {
   const ids: string[] = []
   let killed = 0
 
-  const { writeFileSync } = await import('node:fs')
   writeFileSync(rules, rulesWith(options.rules ?? []))
-  const join1 = async (): Promise<ChildProcess> => {
+  const joinOne = async (): Promise<ChildProcess> => {
     const effects = join(folder, `effects-${started.length}.log`)
     const orders: Orders = { transport, store, rules, service, type, effects, slow: options.slow ?? 60 }
     const child = fork(join(import.meta.dirname, 'worker.ts'), [JSON.stringify(orders)], {
@@ -104,7 +103,7 @@ export const storm = async (options: StormOptions): Promise<StormResult> => {
     reached: async (share, signal) => {
       while (!signal.aborted && seen() < share * options.events) await systemClock.sleep(100, signal)
     },
-    join: join1,
+    join: joinOne,
     killOne: async () => {
       const [victim] = workers
       if (!victim) return
@@ -131,7 +130,7 @@ export const storm = async (options: StormOptions): Promise<StormResult> => {
   }
 
   try {
-    await Promise.all(Array.from({ length: options.workers }, join1))
+    await Promise.all(Array.from({ length: options.workers }, joinOne))
     const fault = options.fault(stage, over.signal)
     fault.catch((error: unknown) => options.say?.(`the fault failed: ${error}`))
     const publishing = publishAll()
