@@ -3,6 +3,7 @@ import { unavailable } from './errors.ts'
 import type { Group } from './group.ts'
 import { decodeMark } from './marks.ts'
 import { listOffsets, placeOf } from './offsets.ts'
+import { type Next, oldestOf } from './oldest.ts'
 import type { Topics } from './topics.ts'
 import type { Wire } from './wire.ts'
 import { within } from './within.ts'
@@ -24,6 +25,8 @@ export const lagOf = async (wire: Wire, topics: Topics, group: Group, topic: str
     const untouched = others.filter((place) => !committed.has(placeOf(place)))
     return { ends, committed, begins: await listOffsets(wire, untouched, 'earliest') }
   }
+  /** Partitions of ours that have records which are not yet fetched, and those of others. */
+  const unseen: Next[] = []
   try {
     const { ends, committed, begins } = await within(PATIENCE, wire.tools.clock, ask)
     let waiting = 0
@@ -32,16 +35,22 @@ export const lagOf = async (wire: Wire, topics: Topics, group: Group, topic: str
       const { offset, text } = committed.get(key) ?? { offset: begins.get(key) ?? 0, text: '' }
       const done = decodeMark(text, offset)?.done ?? []
       const finished = done.reduce((sum, [from, to]) => sum + to - from + 1, 0)
-      waiting += Math.max(0, (ends.get(key) ?? offset) - offset - finished)
+      const behind = Math.max(0, (ends.get(key) ?? offset) - offset - finished)
+      waiting += behind
+      if (behind > 0) unseen.push({ ...place, offset })
     }
     let oldest: number | undefined
     for (const [key, tenure] of tenures) {
       const shelf = tenure.shelves.get(topic)
       waiting += shelf?.ready(now) ?? 0
-      if (tenure.topic === topic) waiting += Math.max(0, (ends.get(key) ?? 0) - tenure.position)
+      const behind = tenure.topic === topic ? Math.max(0, (ends.get(key) ?? 0) - tenure.position) : 0
+      waiting += behind
       const first = shelf?.oldest()
       if (first !== undefined) oldest = Math.min(oldest ?? first, first)
+      else if (behind > 0) unseen.push({ topic, partition: tenure.partition, offset: tenure.position })
     }
+    const further = await within(PATIENCE, wire.tools.clock, () => oldestOf(wire, unseen))
+    if (further !== undefined) oldest = Math.min(oldest ?? further, further)
     return { waiting, ...(oldest !== undefined && { oldest }) }
   } catch (error) {
     throw unavailable(wire.settings.brokers, `measuring the lag of ${topic}`, error)

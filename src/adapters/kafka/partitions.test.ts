@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { hastyClock, kafkaBench } from '../../../test/kafka/bench.ts'
 import { describeWith } from '../../../test/services/urls.ts'
-import { ackAll, makeSubscription, settleAll, takeOne } from '../../testing/trials/kit.ts'
+import { ackAll, makeSubscription, settleAll, take, takeOne } from '../../testing/trials/kit.ts'
 import { failedOnce } from '../../testing/trials/samples.ts'
 import { retryTopics } from './tiers.ts'
 
@@ -42,6 +42,20 @@ describeWith('kafka', 'partitions on kafka', (brokers) => {
     await admin.createTopics({ topics: [wide.topic], partitions: 7, replicas: 1 })
     await transport.subscribe(wide)
     expect(await counts(retryTopics(to.consumerGroup))).toEqual([7, 7, 7, 7, 7, 7])
+  })
+
+  it('what nobody has taken is counted in records and by its age, whoever should', async () => {
+    const to = makeSubscription(world)
+    const transport = await openOne()
+    const inlet = await transport.subscribe(to)
+    const before = Date.now()
+    for (const partition of [0, 2, 2]) await put(to.topic, partition, 'a')
+    const lag = await inlet.lag()
+    expect(lag.waiting).toBe(3)
+    expect(lag.oldest).toBeGreaterThanOrEqual(before - 1)
+    expect(lag.oldest).toBeLessThanOrEqual(Date.now())
+    await ackAll(inlet, await take(world, inlet, 3))
+    expect(await inlet.lag()).toEqual({ waiting: 0 })
   })
 
   it('those that a topic is given later find a reader', async () => {

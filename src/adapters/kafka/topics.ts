@@ -78,12 +78,12 @@ export const topicsOf = ({ admin, settings, tools }: Wire): Topics => {
       }
     }
   }
-  const untilLed = async (names: readonly string[]) => {
+  const untilLed = async (names: readonly string[], least = 1) => {
     const giveUp = tools.clock.now() + PATIENCE
     let last: unknown = new Error(`no leader for ${names.join(', ')}`)
     while (tools.clock.now() < giveUp) {
       try {
-        if (await look(names)) return
+        if ((await look(names)) && names.every((name) => known.get(name)!.partitions >= least)) return
       } catch (error) {
         last = error
       }
@@ -129,12 +129,11 @@ export const topicsOf = ({ admin, settings, tools }: Wire): Topics => {
         await admin.createPartitions({
           topics: narrow.map((name) => ({ name, count: partitions })),
         })
+        await untilLed(narrow, partitions)
       } catch (error) {
         const text = `kafka: ${narrow.join(', ')} could not be given ${partitions} partitions: ${reasonOf(error)}`
         tools.journal({ is: 'notice', at: tools.clock.now(), text })
       }
-      // whatever came of it: someone else may have been first
-      await untilLed(names)
     },
     partitions: (name) => known.get(name)?.partitions ?? 1,
     forget: (name) => void known.delete(name),

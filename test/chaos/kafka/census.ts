@@ -63,11 +63,17 @@ const idsIn = async (
   })
   const ids: string[] = []
   let seen = 0
+  // where transactions ended, offsets hold no record: then nothing more comes, and only time tells
+  const close = () => void stream.close()
+  let quiet = setTimeout(close, 5_000)
   for await (const { value } of stream) {
+    clearTimeout(quiet)
+    quiet = setTimeout(close, 1_500)
     const letter = JSON.parse(value.toString()) as { originalEventId?: string }
     if (letter.originalEventId) ids.push(letter.originalEventId)
     if (++seen >= total) break
   }
+  clearTimeout(quiet)
   await stream.close()
   await consumer.close(true)
   return ids

@@ -38,4 +38,6 @@ app.service(orders.service).on(orders.type, async (event) => {
 
 await app.start()
 process.send?.('ready')
+// whoever started it is gone: nobody would ever end it
+process.once('disconnect', () => process.exit(1))
 process.once('SIGTERM', () => void app.close(5000).then(() => process.exit(0)))
