@@ -1,10 +1,10 @@
 import { type OwnKafka, ownKafka } from '../../kafka/own-kafka.ts'
 import { brokerKilled, calm, comeAndGo, leaderLost, workersKilled } from './faults.ts'
-import { type StormOptions, type StormResult, storm } from './storm.ts'
+import { type StormOptions, storm } from './storm.ts'
 
 type Run = Pick<StormOptions, 'events' | 'patience' | 'say'>
 
-const onOwn = async (brokers: number, run: (kafka: OwnKafka) => Promise<StormResult>) => {
+export const onOwnKafka = async <T>(brokers: number, run: (kafka: OwnKafka) => Promise<T>): Promise<T> => {
   const kafka = await ownKafka({ brokers })
   try {
     return await run(kafka)
@@ -15,15 +15,17 @@ const onOwn = async (brokers: number, run: (kafka: OwnKafka) => Promise<StormRes
 
 /** Each on brokers of its own. */
 export const STORMS = {
-  calm: (run: Run) => onOwn(1, ({ brokers }) => storm({ ...run, brokers, workers: 3, fault: calm })),
+  calm: (run: Run) => onOwnKafka(1, ({ brokers }) => storm({ ...run, brokers, workers: 3, fault: calm })),
   broker: (run: Run) =>
-    onOwn(1, (kafka) => storm({ ...run, brokers: kafka.brokers, workers: 3, fault: brokerKilled(kafka) })),
+    onOwnKafka(1, (kafka) =>
+      storm({ ...run, brokers: kafka.brokers, workers: 3, fault: brokerKilled(kafka) }),
+    ),
   workers: (run: Run) =>
-    onOwn(1, ({ brokers }) => storm({ ...run, brokers, workers: 3, fault: workersKilled(4) })),
+    onOwnKafka(1, ({ brokers }) => storm({ ...run, brokers, workers: 3, fault: workersKilled(4) })),
   churn: (run: Run) =>
-    onOwn(1, ({ brokers }) => storm({ ...run, brokers, workers: 2, slow: 400, fault: comeAndGo() })),
+    onOwnKafka(1, ({ brokers }) => storm({ ...run, brokers, workers: 2, slow: 400, fault: comeAndGo() })),
   transactions: (run: Run) =>
-    onOwn(1, (kafka) =>
+    onOwnKafka(1, (kafka) =>
       storm({
         ...run,
         brokers: kafka.brokers,
@@ -33,7 +35,7 @@ export const STORMS = {
       }),
     ),
   leader: (run: Run) =>
-    onOwn(3, (kafka) => storm({ ...run, brokers: kafka.brokers, workers: 3, fault: leaderLost(kafka) })),
+    onOwnKafka(3, (kafka) => storm({ ...run, brokers: kafka.brokers, workers: 3, fault: leaderLost(kafka) })),
 } as const
 
 export type StormName = keyof typeof STORMS
