@@ -7,7 +7,9 @@ import { burial, failedOnce } from '../../testing/trials/samples.ts'
 describeForeign("kafka's own Java client beside us", (brokers) => {
   const { world, openOne } = kafkaBench(brokers)
 
-  it('what it packs in any way is read; tombstones, absent keys and binary headers arrive whole', async () => {
+  it('what it packs in any way is read; tombstones, absent keys and binary headers arrive whole', {
+    timeout: 180_000,
+  }, async () => {
     const codecs = ['none', 'gzip', 'snappy', 'lz4', 'zstd']
     const transport = await openOne()
     const to = makeSubscription(world, { window: 200 })
@@ -44,7 +46,9 @@ describeForeign("kafka's own Java client beside us", (brokers) => {
     expect(kept.headers.trace).toEqual(Buffer.from([0xff, 0, 0x80, 7]))
   })
 
-  it('what we write is an ordinary record to it: CloudEvents in binary mode, the order key as key', async () => {
+  it('what we write is an ordinary record to it: CloudEvents in binary mode, the order key as key', {
+    timeout: 180_000,
+  }, async () => {
     const transport = await openOne()
     const to = makeSubscription(world)
     const inlet = await transport.subscribe(to)
