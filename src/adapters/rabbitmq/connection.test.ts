@@ -82,7 +82,7 @@ describeWith('amqp', 'the connection to RabbitMQ', (url) => {
 
   it('in an outage publishing is refused after a while, settling answers, and all works again after it', async () => {
     const to = desk.subscription()
-    const transport = await desk.transport(wire.url, hasty(20))
+    const transport = await desk.transport(wire.url, hasty(6))
     const inlet = await transport.subscribe(to)
     await transport.publish(to.topic, makeEvents(2))
     const [one, two] = await take(inlet, 2)
@@ -94,7 +94,7 @@ describeWith('amqp', 'the connection to RabbitMQ', (url) => {
     const [answer] = await settled
     expect(answer === 'lost' || answer instanceof Error).toBe(true)
     const where = `rabbitmq inlet ${to.service}.${to.topic}`
-    await expect.poll(() => troubles()).toContainEqual(expect.objectContaining({ where }))
+    await expect.poll(() => troubles(), { timeout: 5000 }).toContainEqual(expect.objectContaining({ where }))
     expect(await inlet.settle([{ do: 'ack', delivery: two! }])).toEqual(['lost'])
     wire.admit()
     await transport.publish(to.topic, [makeEvent({ id: 'after' })])
