@@ -103,13 +103,13 @@ describeWith('amqp', 'the connection to RabbitMQ', (url) => {
 
   it('a broker that answers nothing keeps nobody waiting for ever', async () => {
     const to = desk.subscription()
-    const transport = await desk.transport(wire.url, hasty(20))
+    const transport = await desk.transport(wire.url, hasty(6))
     const inlet = await transport.subscribe(to)
     await transport.publish(to.topic, [makeEvent()])
     wire.freeze()
     await expect(transport.publish(to.topic, [makeEvent()])).rejects.toThrow(/no confirm within 10000 ms/)
     await expect(inlet.lag()).rejects.toThrow(/no answer within 10000 ms/)
-    await expect(desk.transport(wire.url, hasty(20))).rejects.toThrow(/no answer within 10000 ms/)
+    await expect(desk.transport(wire.url, hasty(6))).rejects.toThrow(/no answer within 10000 ms/)
     await transport.close()
     wire.admit()
     wire.cut()

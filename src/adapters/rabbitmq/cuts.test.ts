@@ -130,7 +130,7 @@ describeWith('amqp', 'a connection to RabbitMQ that is cut at the worst moment',
     const own = await openProxy(url)
     own.freeze()
     const start = Date.now()
-    await expect(desk.transport(own.url, hasty(20))).rejects.toThrow(/no answer within 10000 ms/)
+    await expect(desk.transport(own.url, hasty(6))).rejects.toThrow(/no answer within 10000 ms/)
     expect(Date.now() - start).toBeLessThan(5000)
     await expect.poll(() => own.open).toBe(0)
     await own.close()

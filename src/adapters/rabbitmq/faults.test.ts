@@ -51,9 +51,13 @@ describeOwnBroker('a RabbitMQ in trouble', () => {
       const start = Date.now()
       await left
       expect(Date.now() - start).toBeLessThan(3000)
-      const settling = inlet.settle([{ do: 'later', delivery: two, parcel: two.parcel }])
+      const putOff = () => inlet.settle([{ do: 'later', delivery: two, parcel: two.parcel }])
+      const settling = putOff()
       await own.control('set_vm_memory_high_watermark', '0.4')
-      expect(await settling).toEqual(['done'])
+      const [settled] = await settling
+      // where the broker took longer than we wait it is still ours
+      if (settled !== 'done') expect(settled).toMatchObject({ code: 'unavailable' })
+      expect(settled === 'done' ? [settled] : await putOff()).toEqual(['done'])
       expect(await inlet.settle([{ do: 'give back', delivery: three }])).toEqual(['done'])
     } finally {
       await own.control('set_vm_memory_high_watermark', '0.4')
