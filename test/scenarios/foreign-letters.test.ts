@@ -201,6 +201,47 @@ describeWith('amqp', 'dead letters that RabbitMQ itself moved', (url) => {
     channel.ack(back)
   })
 
+  it('go to a service of ours where the rules say so: to whoever took the consumer over', async () => {
+    await publish('{"order":4}', { messageId: 'm-4', contentType: 'application/json' })
+    await rejectNext()
+    const service = fresh('shop')
+    const rules = readRules(
+      JSON.stringify({
+        version: 1,
+        foreign: { [dead]: { service, topic: 'order.placed', replay: 'service' } },
+      }),
+      'test.yaml',
+      {},
+    )
+    await using app = await reprieve({ transport: url, store: `sqlite:${join(folder, fresh('db'))}`, rules })
+    const seen: unknown[] = []
+    app.service(service).on('order.placed', ({ id, data }) => void seen.push([id, data]))
+    await app.start()
+    const { letter } = await oneOf(app)
+    expect(letter).toMatchObject({ service, topic: 'order.placed' })
+    expect((await app.office.replay({ ids: [letter.id] })).sent).toEqual([letter.id])
+    await until('the receipt', async () => (await app.office.show(letter.id)).state === 'resolved')
+    expect(seen).toEqual([['m-4', { order: 4 }]])
+    for (const queue of [`${service}.order.placed`, ...app.destinations().map(({ name }) => name)])
+      await channel.deleteQueue(queue)
+    await channel.deleteExchange(`${service}.order.placed.dlx`)
+  })
+
+  it('may lie in a queue that is made only later, and is never made by us', async () => {
+    const late = fresh('late')
+    await using app = await officeAt(url, { [late]: {} })
+    await systemClock.sleep(300)
+    const connection = await connect(url)
+    const spare = await connection.createChannel()
+    spare.on('error', () => {})
+    await expect(spare.checkQueue(late)).rejects.toThrow('NOT_FOUND')
+    await channel.assertQueue(late, { durable: true })
+    channel.sendToQueue(late, Buffer.from('at last'))
+    expect((await oneOf(app)).letter.destination).toBe(late)
+    await connection.close()
+    await channel.deleteQueue(late)
+  })
+
   it('stay where nothing tells their way back, and say why', async () => {
     channel.sendToQueue(dead, Buffer.from('who sent this?'))
     await channel.waitForConfirms()
@@ -299,4 +340,66 @@ describeWith('kafka', 'dead letters that others wrote to a topic', (brokers) => 
     }
     await consumer.close(true)
   }, 60_000)
+
+  it('of Kafka Connect and of retry topics are told by their own headers, and made-up ones do no harm', async () => {
+    const other = `${source}.others`
+    await admin.createTopics({ topics: [other], partitions: 1, replicas: 1 })
+    const record = (headers: Record<string, string | Buffer>, value: Buffer | undefined) => ({
+      topic: other,
+      value,
+      headers: new Map(Object.entries(headers).map(([name, each]) => [Buffer.from(name), Buffer.from(each)])),
+    })
+    await producer.send({
+      acks: -1,
+      messages: [
+        record(
+          {
+            '__connect.errors.topic': source,
+            '__connect.errors.partition': '0',
+            '__connect.errors.offset': '7',
+            '__connect.errors.connector.name': 'sink',
+            '__connect.errors.exception.class.name': 'org.apache.kafka.connect.errors.DataException',
+            '__connect.errors.exception.message': 'no such field',
+          },
+          Buffer.from('{"n":1}'),
+        ),
+        record(
+          {
+            'kafka_original-topic': source,
+            'kafka_original-partition': int(0),
+            'kafka_original-offset': long(8),
+            'kafka_exception-fqcn': 'com.fasterxml.jackson.core.JsonParseException',
+            'kafka_exception-message': 'Unexpected character',
+            'retry_topic-attempts': int(4),
+          },
+          undefined,
+        ),
+        record(
+          {
+            'kafka_dlt-original-topic': '',
+            'reprieve-trail': '{',
+            'reprieve-due': '9999999999999',
+            'x-replayed-letter': 'x',
+          },
+          Buffer.from([0xff]),
+        ),
+      ] as never,
+    })
+    await using app = await officeAt(kafkaUrl(brokers), { [other]: {} })
+    const kept = (await lettersOf(app, 3)).map(({ letter }) => letter)
+    expect(kept.find(({ service }) => service === 'connect-sink')).toMatchObject({
+      topic: source,
+      error: 'no such field',
+      event: { id: `kafka:${source}/0/7` },
+      origin: { to: `the topic '${source}'` },
+    })
+    expect(kept.find(({ kind }) => kind === 'schema')).toMatchObject({
+      topic: source,
+      category: 'permanent',
+      trail: { spent: 4 },
+      event: { id: `kafka:${source}/0/8`, data: null },
+    })
+    expect(kept.filter(({ origin }) => origin && 'nowhere' in origin)).toHaveLength(1)
+    await admin.deleteTopics({ topics: [other] })
+  })
 })
