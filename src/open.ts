@@ -66,15 +66,15 @@ export const openStore = async (url: string, tools: Tools): Promise<Store> => {
 /** For what must be an app's own store, and keep its dead letters. */
 export const openAppStore = async (url: string, tools: Tools): Promise<AppStore> => {
   const store = await openStore(url, tools)
-  const { letters, audit } = store
-  if (letters && audit) {
+  const { letters, audit, operations } = store
+  if (letters && audit && operations) {
     try {
       await store.ready?.()
     } catch (error) {
       await store.close()
       throw error
     }
-    return { ...store, letters, audit }
+    return { ...store, letters, audit, operations }
   }
   await store.close()
   const name = store.name

@@ -184,8 +184,9 @@ const storeFor = async (
   own: Store | undefined,
   tools: Tools,
 ): Promise<AppStore> => {
-  const { letters, audit } = own ?? {}
-  if (own && letters && audit && (url === undefined || url === transport)) return { ...own, letters, audit }
+  const { letters, audit, operations } = own ?? {}
+  if (own && letters && audit && operations && (url === undefined || url === transport))
+    return { ...own, letters, audit, operations }
   const wanted = url ?? DEFAULT_URL
   if (url === undefined) {
     const text = `the store beside ${withoutSecret(transport)} is ${wanted}: good for one host`

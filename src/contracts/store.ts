@@ -2,6 +2,7 @@ import type { Audit } from './audit.ts'
 import type { Board } from './board.ts'
 import type { Ledger } from './ledger.ts'
 import type { Letters } from './letters.ts'
+import type { Operations } from './operations.ts'
 import type { Transport } from './transport.ts'
 import type { StoreTx } from './tx.ts'
 
@@ -15,6 +16,8 @@ export interface Store {
   readonly audit?: Audit
   /** Makes what letters and audit need beyond a ledger, which else their first use does: an app would rather fail at its start. */
   readonly ready?: () => Promise<void>
+  /** Where the letters are, for the same reason. */
+  readonly operations?: Operations
   /** The store's own transport, used as companion beside a broker. Whoever opened the store closes both. */
   readonly companion?: Transport
   /** Where effects of handlers can share its commits. */
@@ -26,4 +29,5 @@ export interface Store {
 export interface AppStore extends Store {
   readonly letters: Letters
   readonly audit: Audit
+  readonly operations: Operations
 }

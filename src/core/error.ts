@@ -25,11 +25,13 @@ export type ErrorCode =
   | 'bad_rules' // the rule book does not hold
   | 'bad_usage' // a command or call used wrongly
   | 'conflict' // an event with this id and another payload was seen before
+  | 'not_allowed' // who asks may not do it, or not with this
   | 'no_order' // order by key asked where nothing can keep it
   | 'topology_differs' // a queue or topic exists with other settings than the rules ask for
   | 'unheard' // published where nobody is subscribed
   | 'unknown_destination' // a queue or topic of someone else's that is not there
   | 'unknown_group' // no dead letters have this fingerprint
   | 'unknown_letter' // no dead letter has this id
+  | 'unknown_operation' // no operation has this id
   | 'unknown_subscription' // forwarded to a subscription that does not exist
   | 'unavailable' // the broker or database did not answer

@@ -1,16 +1,16 @@
+import type { Board } from '../contracts/board.ts'
 import type { KeptLetter, LetterFilter } from '../contracts/letters.ts'
 import type { AppStore } from '../contracts/store.ts'
 import type { Tools } from '../contracts/tools.ts'
 import type { Destination, Transport } from '../contracts/transport.ts'
-import type { ActName, ActOnLetters } from '../core/acts.ts'
-import type { Details } from '../core/audit.ts'
 import { ReprieveError } from '../core/error.ts'
 import { whyStays } from '../core/found.ts'
 import type { Letter } from '../core/letter.ts'
 import { redactedAt } from '../core/redact.ts'
 import type { Millis } from '../core/time.ts'
 import { emptyBook, type RuleBook } from '../rules/index.ts'
-import { type Acting, createActor, setOf } from './acting.ts'
+import { createActor } from './acting.ts'
+import { createChecks } from './checks.ts'
 import { deadKeysAt } from './dead-keys.ts'
 import { createFiling, type Filing } from './filing.ts'
 import { createFinding, type Finding } from './finding.ts'
@@ -18,9 +18,12 @@ import { keepingOf } from './found.ts'
 import { type Intake, openIntake } from './ingest.ts'
 import { type Lives, livesOf } from './lives.ts'
 import { createMoving, type Moving } from './moving.ts'
+import { createOperations, type OperationsDesk } from './operations.ts'
+import { createQuick, type ReplayOptions, type ReplayResult } from './quick.ts'
 import { type CheckFor, createRepairing, type Repairing } from './repairing.ts'
 import { createRetention, type Retention } from './retention.ts'
-import { sendLetters } from './send-letters.ts'
+import { createSending } from './sending.ts'
+import { createWorking } from './working.ts'
 
 /** What an operator can do, once, for command line, library and console alike. */
 export interface Office extends Finding, Repairing, Moving, Retention, Filing {
@@ -34,22 +37,17 @@ export interface Office extends Finding, Repairing, Moving, Retention, Filing {
   count(filter: LetterFilter): Promise<number>
   show(id: string): Promise<KeptLetter>
   /**
-   * Sends letters back to the subscription that failed. A letter named by id goes again though it is on its way, unless
-   * the filter names states.
+   * Sends letters back to the subscription that failed: a small operation, begun at once. A letter named by id goes again
+   * though it is on its way, unless the filter names states or it is in another operation.
    */
-  replay(filter: LetterFilter, by?: Acting): Promise<ReplayResult>
+  replay(filter: LetterFilter, by?: ReplayOptions): Promise<ReplayResult>
+  /** Replays and purges of whole sets, with dry run, approval, canaries and progress. */
+  readonly operations: OperationsDesk
   /** The letters of this event in this service, life by life, and how long this one has. */
   lives(kept: KeptLetter): Promise<Lives>
   /** How many events wait behind a letter because its order key is held (`afterDeath: hold`). */
   behind(letter: Letter): Promise<number>
   close(): Promise<void>
-}
-
-export interface ReplayResult {
-  /** Ids sent on their way; how they end is told by receipts. */
-  readonly sent: readonly string[]
-  /** Ids that were asked for and not sent, with the reason. */
-  readonly skipped: readonly { readonly id: string; readonly because: string }[]
 }
 
 export interface OfficeOptions {
@@ -60,12 +58,12 @@ export interface OfficeOptions {
   readonly tools: Tools
   /** Says how critical events are; without one all are alike. */
   readonly book?: RuleBook
-  /** Schemas that are known here: what is repaired is checked against them. */
+  /** Schemas that are known here: what is repaired or replayed is checked against them. */
   readonly dataCheck?: CheckFor
+  /** Where breakers stand, where that is not the store's own board. */
+  readonly board?: Board
 }
 
-const BATCH = 50
-const PAGE = 500
 const FOR_EVER: Millis = 100 * 365 * 24 * 60 * 60 * 1000
 
 export const createOffice = async (options: OfficeOptions): Promise<Office> => {
@@ -80,6 +78,7 @@ export const createOffice = async (options: OfficeOptions): Promise<Office> => {
   const finding = createFinding(letters, tools, actor, book)
   const stop = new AbortController()
   let regrouping: Promise<unknown> | undefined
+  let workingOff: Promise<void> | undefined
   const opened: { intake: Intake; running: Promise<void> }[] = []
 
   const intakes = (destinations: readonly Destination[]): Promise<Intake[]> => {
@@ -91,44 +90,6 @@ export const createOffice = async (options: OfficeOptions): Promise<Office> => {
           .map((each) => openIntake(source, each, letters, tools, keepingOf(book, each.name))),
       ),
     )
-  }
-
-  const actBy = (by: Acting, act: ActName, ids: readonly string[], details: Details = {}) =>
-    actor(by, act, { ...details, ...setOf(ids, BATCH) })
-
-  const sendBatch = async (
-    batch: readonly KeptLetter[],
-    from: readonly ('open' | 'replaying')[],
-    act: ActOnLetters,
-  ) => {
-    const at = clock.now()
-    const able = batch.filter(({ letter }) => whyStays(letter) === undefined)
-    const marks = able.map(({ letter }) => ({ id: letter.id, from, to: 'replaying' as const, at }))
-    const marked = await letters.mark(marks, { ...act, at })
-    const ours = able.filter((_, i) => marked[i])
-    try {
-      const ended = await sendLetters(transport, ours, receiptTo, at)
-      await letters.mark(ended.map(({ id }) => ({ id, from: ['replaying'], to: 'resolved', at })))
-    } catch (error) {
-      // none of the batch is known to be on its way: offered again, and dedup keeps doubles single
-      await letters.mark(
-        ours.map(({ letter }) => ({ id: letter.id, from: ['replaying'], to: 'open', at })),
-        { ...act, at: clock.now(), act: 'replay undone' },
-      )
-      throw error
-    }
-    for (const { letter } of ours) journal({ at, is: 'replayed', letter: letter.id, service: letter.service })
-    return ours.map(({ letter }) => letter.id)
-  }
-
-  /** The ids that fit now: letters that arrive during the replay are no part of it. */
-  const select = async (filter: LetterFilter): Promise<readonly string[]> => {
-    const ids: string[] = []
-    for (;;) {
-      const page = await letters.find(filter, PAGE, ids.at(-1))
-      ids.push(...page.map(({ letter }) => letter.id))
-      if (page.length < PAGE) return ids
-    }
   }
 
   /** A receipt must find its destination: it is made ready before the first parcel leaves. */
@@ -144,6 +105,15 @@ export const createOffice = async (options: OfficeOptions): Promise<Office> => {
     return (found.state === 'open' && whyStays(found.letter)) || `it is ${found.state}`
   }
 
+  const checks = createChecks(book, options.board ?? store.board, clock.now, dataCheck)
+  const { operations } = store
+  const sending = createSending({ operations, letters, transport, receiptTo, tools, book, checks, deadKeys })
+  const name = tools.dice.uuid()
+  const working = createWorking({ operations, tools, sending, name, prepare: prepareReceipts })
+  const planning = { operations, letters, tools, book, actor, checks, working, name }
+  const { freezeFor, ...desk } = createOperations(planning)
+  const quick = createQuick({ operations, working, freezeFor, tools, whyNot })
+
   return {
     ...finding,
     ...createRepairing(letters, clock, actor, dataCheck),
@@ -155,6 +125,7 @@ export const createOffice = async (options: OfficeOptions): Promise<Office> => {
     open: async (destinations) => {
       for (const intake of await intakes(destinations))
         opened.push({ intake, running: intake.run(stop.signal) })
+      workingOff ??= working.run(stop.signal)
       regrouping ??= finding.regroup(stop.signal).catch((error: Error) => {
         journal({ at: clock.now(), is: 'trouble', where: 'grouping letters anew', error })
       })
@@ -179,30 +150,13 @@ export const createOffice = async (options: OfficeOptions): Promise<Office> => {
       }
       return found
     },
-    replay: async (filter, by = {}) => {
-      const { ids: _, ...chosen } = filter
-      const about = (ids: readonly string[]) => actBy(by, 'replay', ids, { filter: chosen as Details })
-      about([]) // a name that can't be written is refused before anything is done
-      await prepareReceipts()
-      const may = filter.ids ? (['open', 'replaying'] as const) : (['open'] as const)
-      const from = may.filter((state) => filter.states?.includes(state) ?? true)
-      const frozen = await select({ ...filter, states: from })
-      const act = about(frozen)
-      const sent: string[] = []
-      for (let i = 0; i < frozen.length; i += BATCH) {
-        const ids = frozen.slice(i, i + BATCH)
-        const batch = await letters.find({ ids }, BATCH)
-        // what stands in place of a secret is no event
-        const whole = batch.filter(({ letter, repair }) => redactedAt(letter, repair).length === 0)
-        if (whole.length > 0) sent.push(...(await sendBatch(whole, from, act)))
-      }
-      const left = (filter.ids ?? frozen).filter((id) => !sent.includes(id))
-      return { sent, skipped: await Promise.all(left.map(async (id) => ({ id, because: await whyNot(id) }))) }
-    },
+    operations: desk,
+    replay: quick,
     behind: deadKeys.behind,
     close: async () => {
       stop.abort()
       await regrouping
+      await workingOff
       await Promise.all(opened.splice(0).map(({ intake, running }) => running.then(() => intake.close())))
     },
   }

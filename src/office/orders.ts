@@ -48,6 +48,8 @@ export interface BreakerLine {
   readonly whole?: {
     readonly state: Shared['is']
     readonly since: Instant
+    /** While it is open: from when on a call may try it. */
+    readonly until?: Instant
     /** Processes that opened by their own evidence, oldest first. */
     readonly tripped: readonly { readonly process: string; readonly at: Instant }[]
   }
@@ -133,8 +135,9 @@ export const createHand = (
   }
 }
 
-const wholeOf = ({ is, since, trips }: Shared, now: Instant): NonNullable<BreakerLine['whole']> => ({
-  state: is,
-  since,
-  tripped: trips.filter(({ until }) => until > now).map(({ process, at }) => ({ process, at })),
+const wholeOf = (shared: Shared, now: Instant): NonNullable<BreakerLine['whole']> => ({
+  state: shared.is,
+  since: shared.since,
+  ...(shared.is === 'open' && { until: shared.until }),
+  tripped: shared.trips.filter(({ until }) => until > now).map(({ process, at }) => ({ process, at })),
 })

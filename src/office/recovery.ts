@@ -2,7 +2,8 @@ import type { KeptLetter, LetterFilter } from '../contracts/letters.ts'
 import type { DeathReason } from '../core/letter.ts'
 import type { Millis } from '../core/time.ts'
 import type { RuleBook } from '../rules/index.ts'
-import type { Office, ReplayResult } from './office.ts'
+import type { Office } from './office.ts'
+import type { ReplayResult } from './quick.ts'
 
 /** Which letters a scheduled recovery sends back. */
 export interface Recovery {
@@ -37,7 +38,8 @@ export const recover = async (
     ids = [...ids, ...fit.map(({ letter }) => letter.id)].slice(-most)
   } while (page.length === PAGE && !signal?.aborted)
   if (ids.length === 0 || signal?.aborted) return { sent: [], skipped: [] }
-  return office.replay({ ids, states: ['open'] }, as === undefined ? {} : { as })
+  const by = { although: ['re-entry limit'], byRule: true } as const // it has a limit of its own
+  return office.replay({ ids, states: ['open'] }, { ...by, ...(as !== undefined && { as }) })
 }
 
 /** Letters of transient failures go back by themselves, on a schedule. */

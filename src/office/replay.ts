@@ -1,5 +1,6 @@
 import type { KeptLetter } from '../contracts/letters.ts'
 import type { Address } from '../contracts/transport.ts'
+import type { Event } from '../core/event.ts'
 import type { Letter } from '../core/letter.ts'
 import type { Parcel } from '../core/parcel.ts'
 import { currentEvent } from '../core/repair.ts'
@@ -13,13 +14,28 @@ export type Mended = Pick<KeptLetter, 'letter' | 'repair'>
  * The event on its way back: a new life with nothing spent, the same id, so that dedup still protects. Where it was
  * repaired it goes as it was repaired last, and says so, lest its own id with another payload be taken for a conflict.
  */
-export const replayParcel = ({ letter, repair }: Mended, receiptTo: string, now: Instant): Parcel => {
+export const replayParcel = (
+  { letter, repair }: Mended,
+  receiptTo: string,
+  now: Instant,
+  /** It is to have its effect once more: dedup must not know it, so it has a name of its own. */
+  anew?: string,
+): Parcel => {
   const { id, trail } = letter
   const event = currentEvent(letter, repair)
   const attempt = trail.generation + 1
   const repaired = repair !== undefined || letter.redacted !== undefined || trail.replay?.repaired === true
+  const own = anew === undefined ? {} : { id: `${event.id}~${anew}` }
   return {
-    event: { ...event, headers: { ...event.headers, ...replayHeaders(letter) } },
+    event: {
+      ...event,
+      ...own,
+      headers: {
+        ...event.headers,
+        ...replayHeaders(letter),
+        ...(own.id !== undefined && { 'x-idempotency-key': own.id }),
+      },
+    },
     trail: {
       ...freshTrail,
       generation: attempt,
@@ -36,6 +52,16 @@ export const replayHeaders = ({ event, trail }: Letter) => ({
   'x-idempotency-key': event.headers['x-idempotency-key'] ?? event.id,
   'x-replay-attempt': String(trail.generation + 1),
 })
+
+/** For all that are subscribed, as a new event: some of them have done the old one, and dedup would pass it by. */
+export const publishedAnew = ({ letter, repair }: Mended, operation: string): Event => {
+  const event = currentEvent(letter, repair)
+  return {
+    ...event,
+    id: `${event.id}~${operation}`,
+    headers: { ...event.headers, 'x-replayed': 'true', 'x-original-id': event.id },
+  }
+}
 
 /** Letters that go back to the same subscription, together. */
 export const byAddress = <T extends Mended>(

@@ -3,6 +3,7 @@ import type { Millis } from '../core/time.ts'
 import { type Breaker, type Dependency, NAMING, STORES, TIMEOUTS } from './builtin.ts'
 import { buildBreakers, buildDependencies } from './guards.ts'
 import type { Naming } from './naming.ts'
+import { buildOperations, type OperationRules } from './operations.ts'
 import type { Path, Place } from './place.ts'
 import { buildPolicies, type PolicyFor } from './policies.ts'
 import { present } from './present.ts'
@@ -35,6 +36,8 @@ export interface RuleBook {
   readonly retention?: WrittenRetention
   /** What must not be kept of events that die. */
   readonly redact: readonly WrittenRedaction[]
+  /** How replays and purges of whole sets are done. */
+  readonly operations: OperationRules
   readonly defaults: WrittenDefaults
   readonly services: ReadonlyMap<string, WrittenService>
   readonly dapr: NonNullable<WrittenBook['dapr']>
@@ -79,6 +82,7 @@ export const buildBook = (
     foreign: new Map(Object.entries(written.foreign ?? {})),
     ...(written.retention !== undefined && { retention: written.retention }),
     redact: Object.values(written.redact ?? {}),
+    operations: buildOperations(written.operations ?? {}),
     defaults: written.defaults ?? {},
     services: new Map(Object.entries(written.services ?? {})),
     dapr: written.dapr ?? {},

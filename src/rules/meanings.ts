@@ -17,6 +17,7 @@ export const MEANINGS: Readonly<Record<string, Readonly<Record<string, string>>>
       'Queues and topics in which others leave dead letters, by name: the office takes those over too.',
     retention: 'How the office removes letters whose retention is over, or off.',
     redact: 'What must not be kept of events that die, by names of your own: all that fit an event count.',
+    operations: 'How replays and purges of whole sets are done.',
     stores: 'URLs of stores by name. One without a URL is served by the app’s own store.',
     defaults: 'What holds for all services.',
     services: 'Consumers by name, and what holds for them and their events.',
@@ -203,6 +204,22 @@ export const MEANINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     service: 'Only where this service fails. Default: all.',
     paths: 'Paths of the JSON payload, such as $.card.number. What is no JSON is not kept at all.',
     headers: 'Headers by name, whatever their case, or beginnings with a star.',
+  },
+  operations: {
+    approval: 'Whether a second person must approve: never (default), always, or above so many letters.',
+    above: 'Approval is needed for more letters than this.',
+    approvalLasts:
+      'What is not approved, or not begun after it was, in this time is cancelled. Default: 24h.',
+    canary: 'Some letters that go first; without it there are none.',
+    batch: 'So many letters in one step. Default: 50.',
+    rate: 'Letters a second. Default: as fast as it goes.',
+    ttl: 'A letter buried longer ago is expired: it is replayed only on purpose. Default: none expires.',
+    reentry: 'A letter of an event that was replayed so often already is left out. Default: 1.',
+  },
+  canary: {
+    size: 'So many go first.',
+    wait: 'How long they may take to be back. Default: 5m.',
+    deaths: 'More than this share of them dead again stops the operation. Default: 20%.',
   },
   lint: { silence: 'Findings that are known and meant.' },
   silence: {

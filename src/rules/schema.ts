@@ -26,6 +26,7 @@ import {
   budget,
   demand,
   type Names,
+  operations,
   override,
   PRIORITY,
   poison,
@@ -128,6 +129,7 @@ export const bookSchema = (names: Names) => {
     ).optional(),
     retention: retention.optional(),
     redact: named(name, redaction).optional(),
+    operations: operations.optional(),
     stores: named(name, z.string({ error: 'a URL, or nothing' }).nullable()).optional(),
     defaults: mapping({ ...serviceOnly, ...rules }).optional(),
     services: named(
@@ -171,4 +173,5 @@ export type WrittenRecovery = Exclude<NonNullable<Written['recovery']>, 'off'>
 export type WrittenForeign = NonNullable<Written['foreign']>[string]
 export type WrittenRetention = NonNullable<Written['retention']>
 export type WrittenRedaction = NonNullable<Written['redact']>[string]
+export type WrittenOperations = NonNullable<Written['operations']>
 export type WrittenAlert = NonNullable<NonNullable<WrittenRules['alerts']>[Metric]>

@@ -113,6 +113,25 @@ export const recovery = z.union(
   { error: "a mapping, or 'off'" },
 )
 
+/** Replays and purges by hand, of a whole set. */
+export const operations = mapping({
+  approval: z
+    .union([choice('never', 'always'), mapping({ above: whole(0, 100_000_000) })], {
+      error: 'never, always, or a mapping such as { above: 100 }',
+    })
+    .optional(),
+  approvalLasts: duration.optional(),
+  canary: mapping({
+    size: whole(1, 10_000),
+    wait: duration.optional(),
+    deaths: percent.optional(),
+  }).optional(),
+  batch: whole(1, 1000).optional(),
+  rate: number(0.01, 1_000_000).optional(),
+  ttl: duration.optional(),
+  reentry: whole(1, 100).optional(),
+})
+
 const thresholdOf = (unit: Unit) =>
   unit === 'ratio' ? percent : unit === 'ms' ? duration : number(0, 1_000_000_000)
 

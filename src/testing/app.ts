@@ -86,6 +86,7 @@ export const testApp = async (options: TestAppOptions = {}): Promise<TestApp> =>
     ...alone,
     letters: own.letters!,
     audit: own.audit!,
+    operations: own.operations!,
     ledger: faultyLedger(own.ledger, faults),
   }
   const watched = options.tx && watchTx(options.tx)

@@ -60,7 +60,13 @@ describe('two processes on one SQLite file', () => {
       stdout: '1 sent\n0 resolved, 1 dead again, 0 still on the way\n',
     })
     writeFileSync(join(cwd, 'mended'), '')
-    const replayed = await cli(['dlq', 'replay', '--all', '--wait', '20s', '--json'], { cwd })
+    // it came back once already: that it goes again is said on purpose
+    const limited = await cli(['dlq', 'replay', '--all', '--json'], { cwd })
+    expect(JSON.parse(limited.stdout)).toMatchObject({ sent: [], skipped: [{ because: 're-entry limit' }] })
+    const replayed = await cli(
+      ['dlq', 'replay', '--all', '--although', 're-entry limit', '--wait', '20s', '--json'],
+      { cwd },
+    )
     expect(replayed.code).toBe(0)
     expect(JSON.parse(replayed.stdout)).toMatchObject({
       sent: [expect.any(String)],

@@ -71,7 +71,11 @@ export const deskOf = (
 }
 
 /** What the group is without the letters that went: its times and its sample are of those that are left. */
-const narrow = (kept: ReadonlyMap<string, KeptLetter>, groups: KeptGroups, fingerprint: string): void => {
+export const narrow = (
+  kept: ReadonlyMap<string, KeptLetter>,
+  groups: KeptGroups,
+  fingerprint: string,
+): void => {
   const left = [...kept.values()].filter(({ letter }) => letter.fingerprint === fingerprint)
   const known = groups.get(fingerprint)
   if (left.length === 0 || !known) return void groups.delete(fingerprint)

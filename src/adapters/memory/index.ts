@@ -1,9 +1,11 @@
 import type { Open } from '../../contracts/adapter.ts'
+import type { Act } from '../../core/audit.ts'
 import { ReprieveError } from '../../core/error.ts'
 import { appendTo, auditOf } from './audit.ts'
 import { boardOf } from './board.ts'
 import { ledgerOf } from './ledger.ts'
 import { lettersOf } from './letters.ts'
+import { operationsOf } from './operations.ts'
 import { openTransport } from './transport.ts'
 import { worldOf } from './world.ts'
 
@@ -21,13 +23,15 @@ export const open = (async (url, tools) => {
   const { now } = tools.clock
   const transport = openTransport(world, tools)
   const board = boardOf(world, now)
+  const append = (act: Act) => appendTo(world.audit, act)
   return {
     transport,
     store: {
       name: 'memory',
       ledger: ledgerOf(world.rows, now),
       board,
-      letters: lettersOf(world.letters, world.groups, (act) => appendTo(world.audit, act)),
+      letters: lettersOf(world.letters, world.groups, append, world.operations),
+      operations: operationsOf(world.operations, world.letters, world.groups, append),
       audit: auditOf(world.audit, board),
       companion: transport,
       close: async () => undefined,

@@ -6,6 +6,7 @@ import { firstState } from '../../core/letter.ts'
 import { sieveFor } from '../../core/sift.ts'
 import { deskOf } from './desk.ts'
 import { cameBack, groupsOf, type KeptGroups, noteArrival, noteResolved } from './groups.ts'
+import { endItem, type KeptOperations } from './operations.ts'
 
 /** Newest burial first; letters of one moment by id, so that the order is the same on every page. */
 const newestFirst = (a: KeptLetter, b: KeptLetter): number =>
@@ -15,6 +16,7 @@ export const lettersOf = (
   kept: Map<string, KeptLetter>,
   groups: KeptGroups,
   append: (act: Act) => unknown,
+  operations: KeptOperations,
 ): Letters => {
   const matching = (filter: LetterFilter) => {
     const sieve = sieveFor(filter)
@@ -49,6 +51,7 @@ export const lettersOf = (
         if (!found || !from.includes(found.state)) return false
         kept.set(id, { ...found, state: to, stateAt: at })
         if (to === 'resolved') noteResolved(groups, found.letter.fingerprint, at)
+        if (to === 'resolved' || to === 'dead again') endItem(operations, id, to, at)
         return true
       })
       const ids = marks.flatMap(({ id }, i) => (marked[i] ? [id] : []))

@@ -10,6 +10,7 @@ import type { Instant } from '../../core/time.ts'
 import { type Box, openBox } from './box.ts'
 import type { KeptGroups } from './groups.ts'
 import { openRows, type Rows } from './ledger.ts'
+import { type KeptOperations, noOperations } from './operations.ts'
 
 export interface Door {
   to: Subscription
@@ -26,6 +27,7 @@ export interface World {
   readonly letters: Map<string, KeptLetter>
   readonly audit: AuditEntry[]
   readonly groups: KeptGroups
+  readonly operations: KeptOperations
 }
 
 const named = new Map<string, World>()
@@ -47,6 +49,7 @@ const newWorld = (): World => ({
   letters: new Map(),
   audit: [],
   groups: new Map(),
+  operations: noOperations(),
 })
 
 const doorName = ({ service, topic }: Address): string => JSON.stringify([service, topic])

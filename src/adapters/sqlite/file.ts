@@ -5,6 +5,7 @@ import type { Tools } from '../../contracts/tools.ts'
 import { ReprieveError } from '../../core/error.ts'
 import { makeAudit } from './audit-schema.ts'
 import { type Fence, fenceOn } from './fence.ts'
+import { makeOperations } from './operation-schema.ts'
 import { patiently } from './patience.ts'
 import { makeRepairs } from './repair-schema.ts'
 import { SCHEMA, UPGRADES, VERSION } from './schema.ts'
@@ -52,6 +53,7 @@ export const openFile = async (path: string, tools: Tools): Promise<File> => {
     await patiently(tools, () => migrate(path, first))
     await patiently(tools, () => makeAudit(first))
     await patiently(tools, () => makeRepairs(first))
+    await patiently(tools, () => makeOperations(first))
     return fileOf(path, first)
   } catch (error) {
     if (resultCode(error) === 26) {

@@ -5,6 +5,7 @@ import { auditOf } from './audit.ts'
 import { boardOf } from './board.ts'
 import { ledgerOf } from './ledger.ts'
 import { lettersOf } from './letters.ts'
+import { operationsOf } from './operations.ts'
 import { txOf } from './outbox.ts'
 import { enter } from './room.ts'
 import { transportOf } from './transport.ts'
@@ -33,6 +34,7 @@ export const open = (async (url, tools) => {
     board: boardOf(file, writer, tools),
     letters: lettersOf(file, writer, tools.clock),
     audit: auditOf(file, writer, tools),
+    operations: operationsOf(file, writer),
     companion: transport,
     tx: txOf(room),
     close: () => {

@@ -3,11 +3,11 @@ import type { LetterState } from '../../contracts/letters.ts'
 import type { Clock } from '../../contracts/tools.ts'
 import { type ActOnLetters, actOn } from '../../core/acts.ts'
 import { repairToJson } from '../../core/repair.ts'
-import type { Instant } from '../../core/time.ts'
 import { appendTo } from './audit.ts'
 import type { File } from './file.ts'
+import { removeLetters } from './letter-removal.ts'
 import { columnsOf, KEEP, readRepair } from './letter-rows.ts'
-import { countArrivals, countGone, countMoves, TALLIED, talliedAs } from './letter-tallies.ts'
+import { countArrivals, countMoves, talliedAs } from './letter-tallies.ts'
 import { instant } from './parcels.ts'
 import type { Writer } from './writer.ts'
 
@@ -15,7 +15,6 @@ const STATE = 'SELECT state FROM reprieve_letter WHERE id = ?'
 const NEWEST = 'SELECT coalesce(max(version), 0) AS version FROM reprieve_letter_repair WHERE letter = ?'
 const ADD = 'INSERT INTO reprieve_letter_repair (letter, version, repair) VALUES (?, ?, ?)'
 const VERSIONS = 'SELECT repair FROM reprieve_letter_repair WHERE letter = ? ORDER BY version'
-const GONE = `DELETE FROM reprieve_letter WHERE id = ? RETURNING ${TALLIED.join(', ')}, buried_at`
 const PUT = 'UPDATE reprieve_letter SET state = ?, state_at = ? WHERE id = ?'
 
 export const deskOf = (file: File, writer: Writer, clock: Clock): Desk => {
@@ -55,22 +54,12 @@ export const deskOf = (file: File, writer: Writer, clock: Clock): Desk => {
       ),
     remove: (ids, from, act) =>
       writer.write(() => {
-        const gone: Parameters<typeof countGone>[1][number][] = []
-        const done = ids.map((id) => {
-          if (!isIn(id, from)) return false
-          const row = file.sql(GONE).get(id)!
-          gone.push({ id, at: row.buried_at as Instant, tallied: TALLIED.map((name) => row[name]!) })
-          return true
-        })
-        countGone(file, gone)
-        if (gone.length > 0)
-          appendTo(
-            file,
-            actOn(
-              act,
-              ids.filter((_, i) => done[i]),
-            ),
-          )
+        const done = removeLetters(
+          file,
+          ids.map((id) => ({ id, from })),
+        )
+        const gone = ids.filter((_, i) => done[i])
+        if (gone.length > 0) appendTo(file, actOn(act, gone))
         return done
       }, ids.length + 2),
     bring: (letters, act) => {

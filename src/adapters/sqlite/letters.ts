@@ -1,4 +1,4 @@
-import type { KeptLetter, LetterFilter, LetterState, Letters } from '../../contracts/letters.ts'
+import type { KeptLetter, LetterFilter, Letters } from '../../contracts/letters.ts'
 import type { Clock } from '../../contracts/tools.ts'
 import { actOn } from '../../core/acts.ts'
 import { ReprieveError } from '../../core/error.ts'
@@ -7,14 +7,13 @@ import { appendTo } from './audit.ts'
 import type { File } from './file.ts'
 import { deskOf } from './letter-desk.ts'
 import { groupsOf } from './letter-groups.ts'
+import { markLetters } from './letter-marks.ts'
 import { countLooking, type Place, page } from './letter-pages.ts'
 import { all, columnsOf, isTallied, KEEP, tallied } from './letter-rows.ts'
-import { countArrivals, countMoves, TALLIED, type Tallied } from './letter-tallies.ts'
+import { countArrivals } from './letter-tallies.ts'
+import { endItems } from './operation-items.ts'
 import { instant } from './parcels.ts'
 import type { Writer } from './writer.ts'
-
-const TO_MARK = `SELECT ${TALLIED.join(', ')} FROM reprieve_letter WHERE id = ?`
-const MARK = 'UPDATE reprieve_letter SET state = ?, state_at = ? WHERE id = ?'
 
 /** Where letters must be read to see whether they fit: so many at a time, then others have their turn. */
 const CHUNK = 200
@@ -83,15 +82,8 @@ export const lettersOf = (file: File, writer: Writer, clock: Clock): Letters => 
     countUpTo,
     mark: (marks, act) =>
       writer.write(() => {
-        const moves: { from: Tallied; to: LetterState; at: number }[] = []
-        const done = marks.map(({ id, from, to, at }) => {
-          const row = file.sql(TO_MARK).get(id)
-          if (!row || !from.includes(row.state as LetterState)) return false
-          file.sql(MARK).run(to, instant(at), id)
-          moves.push({ from: TALLIED.map((name) => row[name]!), to, at })
-          return true
-        })
-        countMoves(file, moves)
+        const done = markLetters(file, marks)
+        endItems(file, marks, done)
         const ids = act ? marks.flatMap(({ id }, i) => (done[i] ? [id] : [])) : []
         if (act && ids.length > 0) appendTo(file, actOn(act, ids))
         return done

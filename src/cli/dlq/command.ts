@@ -5,6 +5,8 @@ import { registerExport } from './export.ts'
 import { registerGroups } from './groups.ts'
 import { registerImport } from './import.ts'
 import { registerList } from './list.ts'
+import { registerOperations } from './operations.ts'
+import { registerPurge } from './purge.ts'
 import { registerRelease } from './release.ts'
 import { registerRepair } from './repair.ts'
 import { registerReplay } from './replay.ts'
@@ -23,6 +25,8 @@ export const registerDlq = (program: Command): void => {
   registerRepair(dlq)
   registerDiff(dlq)
   registerReplay(dlq)
+  registerOperations(dlq)
+  registerPurge(dlq)
   registerRelease(dlq)
   registerDiscard(dlq)
   registerRestore(dlq)

@@ -1,6 +1,7 @@
 import type { Board } from '../../contracts/board.ts'
 import type { Ledger } from '../../contracts/ledger.ts'
 import type { Letters } from '../../contracts/letters.ts'
+import type { Operations } from '../../contracts/operations.ts'
 import type { Delivery, Inlet, Settled, Settlement, Transport } from '../../contracts/transport.ts'
 import type { Parcel } from '../../core/parcel.ts'
 import type { Chance } from './chance.ts'
@@ -137,6 +138,17 @@ export const gateLetters = (letters: Letters, life: Life): Letters => ({
     tend: (...asked) => life.gate('tend group', [], () => letters.groups.tend(...asked)),
     regroup: (...asked) => life.gate('regroup letters', [], () => letters.groups.regroup(...asked)),
   },
+})
+
+export const gateOperations = (operations: Operations, life: Life): Operations => ({
+  begin: (...asked) => life.gate('begin operation', [], () => operations.begin(...asked)),
+  add: (...asked) => life.gate('add items', [], () => operations.add(...asked)),
+  read: (...asked) => life.gate('read operation', [], () => operations.read(...asked)),
+  list: (...asked) => life.gate('list operations', [], () => operations.list(...asked)),
+  change: (...asked) => life.gate('change operation', [], () => operations.change(...asked)),
+  mark: (...asked) => life.gate('mark items', [], () => operations.mark(...asked)),
+  items: (...asked) => life.gate('read items', [], () => operations.items(...asked)),
+  take: (...asked) => life.gate('take operation', [], () => operations.take(...asked)),
 })
 
 export const gateBoard = (board: Board, life: Life): Board => ({

@@ -2,17 +2,19 @@ import { appendTo, auditOf } from '../../adapters/memory/audit.ts'
 import { boardOf } from '../../adapters/memory/board.ts'
 import { ledgerOf, openRows } from '../../adapters/memory/ledger.ts'
 import { lettersOf } from '../../adapters/memory/letters.ts'
+import { operationsOf } from '../../adapters/memory/operations.ts'
 import { openTransport } from '../../adapters/memory/transport.ts'
 import { type Door, sendTo, type World, worldOf } from '../../adapters/memory/world.ts'
 import type { KeptLetter } from '../../contracts/letters.ts'
 import type { AppStore } from '../../contracts/store.ts'
 import type { Transport } from '../../contracts/transport.ts'
+import type { Act } from '../../core/audit.ts'
 import { type Letter, letterEvent, readLetter, receiptEvent } from '../../core/letter.ts'
 import { loadedDice } from '../dice.ts'
 import type { Account } from './account.ts'
 import { asBroker } from './broker.ts'
 import type { Chance } from './chance.ts'
-import { gateBoard, gateLedger, gateLetters, gateTransport } from './gated.ts'
+import { gateBoard, gateLedger, gateLetters, gateOperations, gateTransport } from './gated.ts'
 import type { Life } from './life.ts'
 import type { Plant } from './plant.ts'
 import { heardBy, type Scenario } from './scenario.ts'
@@ -90,6 +92,7 @@ export const createBeyond = (options: BeyondOptions): Beyond => {
               watchTransport(opened(store), { account, life, now, heardBy, puts: () => puts }),
               gate,
             )
+      const append = (act: Act) => appendTo(store.audit, act)
       const board = gateBoard(boardOf(store, now), life)
       const ledger = gateLedger(watchLedger(ledgerOf(store.rows, now), account, life), life)
       return {
@@ -98,8 +101,9 @@ export const createBeyond = (options: BeyondOptions): Beyond => {
           name: 'memory',
           ledger: plant.ledger?.(ledger, life) ?? ledger,
           board,
-          letters: gateLetters(
-            lettersOf(store.letters, store.groups, (act) => appendTo(store.audit, act)),
+          letters: gateLetters(lettersOf(store.letters, store.groups, append, store.operations), life),
+          operations: gateOperations(
+            operationsOf(store.operations, store.letters, store.groups, append),
             life,
           ),
           audit: auditOf(store.audit, board),

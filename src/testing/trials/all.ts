@@ -11,6 +11,7 @@ import { laterTrials } from './later.ts'
 import { leaseTrials } from './lease.ts'
 import { ledgerTrials } from './ledger.ts'
 import { lettersTrials } from './letters.ts'
+import { operationTrials } from './operations.ts'
 import { orderTrials } from './order.ts'
 import { publishTrials } from './publish.ts'
 import { receiveTrials } from './receive.ts'
@@ -39,4 +40,5 @@ export const trials: readonly Trial[] = [
   ...searchTrials,
   ...groupTrials,
   ...deskTrials,
+  ...operationTrials,
 ]

@@ -14,7 +14,7 @@ export interface Bench {
   ids(filter?: LetterFilter, limit?: number, after?: string): Promise<readonly string[]>
 }
 
-const bench = async (world: TrialWorld): Promise<Bench> => {
+export const bench = async (world: TrialWorld): Promise<Bench> => {
   const letters = (await world.open()).store!.letters!
   const service = world.name('service')
   const start = world.now()

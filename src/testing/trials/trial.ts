@@ -7,7 +7,7 @@ import type { Instant, Millis } from '../../core/time.ts'
 /** One conformance case, as data. Every adapter passes the same trials. */
 export interface Trial {
   readonly name: string
-  readonly about: 'transport' | 'ledger' | 'board' | 'letters'
+  readonly about: 'transport' | 'ledger' | 'board' | 'letters' | 'operations'
   /**
    * Why the trial has no meaning here, in words; undefined: it has. Where an absence can be observed, a trial
    * asserts the absence rather than being skipped.

@@ -1,0 +1,87 @@
+import type { KeptOperation } from '../../contracts/operations.ts'
+import { type ItemState, isLive } from '../../core/operation.ts'
+import { iso } from '../../core/time.ts'
+import { decisionsOf } from '../../office/index.ts'
+import { inert } from '../print/inert.ts'
+import { bad, calm, good, strong, warn } from '../print/paint.ts'
+import { facts } from './letter.ts'
+
+const ENDS: readonly ItemState[] = ['resolved', 'dead again', 'purged', 'failed']
+
+export const totalOf = ({ counts }: KeptOperation): number =>
+  Object.values(counts).reduce((sum, count) => sum + count, 0)
+
+/** An operation as an operator reads it. */
+export const operationText = (kept: KeptOperation): string => {
+  const { operation, holder } = kept
+  const { id, kind, state, since, paused, by, at, reason, chosen, plan, hash, until, approval, because } =
+    operation
+  const { canary, rate, batch, to, although } = plan
+  const how = [
+    canary && `${canary.size} canaries first, at most ${Math.round(canary.deaths * 100)}% of them dead again`,
+    `${batch} at a time`,
+    rate !== undefined && `${rate} a second`,
+    to !== undefined && `to ${to === 'topic' ? 'the topic' : to.service}`,
+    although.length > 0 && `although ${although.join(', ')}`,
+  ].filter((part) => typeof part === 'string')
+  const rows: (readonly [string, string])[] = [
+    ['asked for by', `${by}, ${iso(at)}${reason === undefined ? '' : `: ${reason}`}`],
+    ['chosen by', JSON.stringify(chosen)],
+    ['set', `${totalOf(kept)} letters, ${hash ?? 'not frozen yet'}`],
+    ['how', how.join('; ')],
+  ]
+  if (approval) rows.push(['approved by', `${approval.by}, ${iso(approval.at)}`])
+  if (until !== undefined && isLive(state) && state !== 'ramp') rows.push(['until', iso(until)])
+  if (paused)
+    rows.push(['paused by', `${paused.by}${paused.because === undefined ? '' : `: ${paused.because}`}`])
+  if (because !== undefined) rows.push(['because', because])
+  if (holder && isLive(state)) rows.push(['worked on by', holder.name])
+  return [
+    `${strong(id)}  ${kind}, ${stateText(kept)} since ${iso(since)}`,
+    facts(rows),
+    countsText(kept),
+  ].join('\n\n')
+}
+
+export const stateText = ({ operation: { state, paused } }: KeptOperation): string => {
+  const text = paused && isLive(state) ? `${state}, paused` : state
+  if (state === 'done') return good(text)
+  if (state === 'stopped' || state === 'cancelled') return bad(text)
+  return paused || state === 'needs approval' ? warn(text) : text
+}
+
+/** What would be done with how many, and why not with the others. */
+export const countsText = (kept: KeptOperation): string => {
+  const decided = Object.entries(decisionsOf(kept)).map(([word, count]) => `${count} ${inert(word)}`)
+  return decided.length === 0 ? calm('no letter fits') : decided.join('\n')
+}
+
+/** In one line, for who watches: how far it is, and how long it will take. */
+export const progressText = (kept: KeptOperation, now: number): string => {
+  const { counts, operation } = kept
+  const { skipped, waiting, sending, sent } = counts
+  const total = totalOf(kept) - skipped
+  const left = waiting + sending + sent
+  const ended = ENDS.map((state) => [state, counts[state]] as const).filter(([, count]) => count > 0)
+  const parts = [
+    `${total - waiting} of ${total}`,
+    ...ended.map(([state, count]) => `${count} ${state}`),
+    ...(sending + sent > 0 ? [`${sending + sent} on the way`] : []),
+    ...(skipped > 0 ? [`${skipped} skipped`] : []),
+  ]
+  const done = total - waiting
+  const took = now - operation.since
+  const rest =
+    operation.state === 'ramp' && done > 0 && waiting > 0 && took > 2000
+      ? `, about ${Math.max(1, Math.round(((took / done) * left) / 1000))} s left`
+      : ''
+  return `${operation.paused ? 'paused' : operation.state}: ${parts.join(', ')}${rest}`
+}
+
+/** A bar of so many characters. */
+export const bar = (kept: KeptOperation, width: number): string => {
+  const { skipped, waiting } = kept.counts
+  const total = totalOf(kept) - skipped
+  const full = total === 0 ? width : Math.round(((total - waiting) / total) * width)
+  return `[${'█'.repeat(full)}${' '.repeat(width - full)}]`
+}

@@ -1,0 +1,44 @@
+import type { Command } from 'commander'
+import { ReprieveError } from '../../core/error.ts'
+import { type ActingFlags, actingOf, withActing } from '../acting.ts'
+import { action, type Ended } from '../action.ts'
+import { say, sayJson } from '../print/say.ts'
+import { withFilter } from './filter.ts'
+import { openOffice } from './office.ts'
+import { countsText } from './operation-text.ts'
+import { type PaceFlags, tellPlanned, withPace } from './replay.ts'
+import { checkSelection, type SelectionFlags, selectionOf } from './selection.ts'
+import { watchOperation } from './watch.ts'
+
+interface PurgeFlags extends SelectionFlags, ActingFlags, PaceFlags {}
+
+export const registerPurge = (dlq: Command): void => {
+  withPace(withActing(withFilter(dlq.command('purge'))))
+    .description('take dead letters away for good; what waits behind them with their order key goes on')
+    .argument('[ids...]', 'ids of letters, or their beginnings')
+    .action(action(purge))
+}
+
+const purge = async (flags: PurgeFlags, typed: readonly string[]): Promise<Ended> => {
+  checkSelection('purge', flags, typed)
+  if ((flags.reason ?? '').trim() === '') {
+    throw new ReprieveError('bad_usage', 'a purge needs a reason', { fix: 'say why: --reason "…"' })
+  }
+  await using opened = await openOffice(flags)
+  const { office } = opened.app
+  const { operations } = office
+  const filter = await selectionOf(office, flags, typed)
+  const { batch, rate } = flags
+  const pace = { ...(batch !== undefined && { batch }), ...(rate !== undefined && { rate }) }
+  const planned = await operations.plan(filter, { kind: 'purge', ...pace }, actingOf(flags))
+  const { id, state } = planned.operation
+  if (flags.dryRun || state === 'needs approval') return tellPlanned(planned, flags)
+  await operations.start(id, actingOf(flags))
+  const working = operations.work(id)
+  const { json, jsonl, watch } = flags
+  const kept = await watchOperation(office, id, { until: 'end', jsonl, quiet: json || !watch })
+  await working
+  if (json) sayJson(kept)
+  else if (!jsonl) say(countsText(kept))
+  return kept.operation.state === 'done' && kept.counts.skipped === 0 ? 0 : 1
+}

@@ -1,0 +1,129 @@
+import { createHash } from 'node:crypto'
+import type { KeptLetter, LetterFilter, Letters } from '../contracts/letters.ts'
+import type { KeptOperation, NewItem, Operations } from '../contracts/operations.ts'
+import type { Act } from '../core/audit.ts'
+import { ReprieveError } from '../core/error.ts'
+import type { Operation, Skip } from '../core/operation.ts'
+import type { Instant } from '../core/time.ts'
+import type { Check } from './checks.ts'
+
+const PAGE = 500
+
+export interface Freezing {
+  readonly letters: Letters
+  readonly operations: Operations
+  readonly now: () => Instant
+  readonly check: Check
+  /** More letters than this need approval; absent: none do. */
+  readonly approvalAbove?: number | undefined
+  /** What the operation is once its set is known, and what the audit is told of it. */
+  readonly sealed: (kept: KeptOperation, state: 'frozen' | 'needs approval', hash: string) => Sealed
+  /** Says that it is still being frozen. */
+  readonly stay: () => Promise<unknown>
+}
+
+export interface Sealed {
+  readonly operation: Operation
+  readonly act?: Act | undefined
+}
+
+/** Puts what fits now into the set, a page at a time: letters that arrive meanwhile are no part of it. */
+export const freeze = async (
+  { operation, version }: KeptOperation,
+  filter: LetterFilter,
+  freezing: Freezing,
+): Promise<KeptOperation> => {
+  const { operations, letters, now, check, stay } = freezing
+  const asked = { operation, approved: freezing.approvalAbove !== 0 }
+  const itemOf = async (place: number, letter: string, kept: KeptLetter | undefined): Promise<NewItem> =>
+    newItem(place, letter, await check(kept, asked), now())
+
+  const add = async (items: readonly NewItem[]): Promise<void> => {
+    await stay()
+    if (!(await operations.add(operation.id, version, items))) throw taken(operation)
+  }
+
+  if (filter.ids) {
+    // a letter that fits but for its state is told by that
+    const { states: _, ...chosen } = filter
+    const found = await named(letters, chosen, filter.ids)
+    for (let i = 0; i < found.length; i += PAGE) {
+      const page = found.slice(i, i + PAGE)
+      const now = new Map(
+        (await letters.find({ ...chosen, ids: page.map(({ id }) => id) }, PAGE)).map((kept) => [
+          kept.letter.id,
+          kept,
+        ]),
+      )
+      await add(await Promise.all(page.map(({ id }, n) => itemOf(i + n + 1, id, now.get(id)))))
+    }
+  } else {
+    // found newest first and worked off oldest first: places are counted backwards
+    let place = -1
+    for (let after: string | undefined; ; ) {
+      const page = await letters.find(filter, PAGE, after)
+      await add(await Promise.all(page.map((kept) => itemOf(place--, kept.letter.id, kept))))
+      if (page.length < PAGE) break
+      after = page.at(-1)!.letter.id
+    }
+  }
+  return seal(operation.id, version, freezing)
+}
+
+/** Those that were named, the oldest first; what is not there stands at the end. */
+const named = async (letters: Letters, filter: LetterFilter, asked: readonly string[]) => {
+  const ids = [...new Set(asked)]
+  const found: { readonly id: string; readonly at: Instant }[] = []
+  for (let i = 0; i < ids.length; i += PAGE) {
+    const some = ids.slice(i, i + PAGE)
+    const kept = new Map(
+      (await letters.find({ ...filter, ids: some }, PAGE)).map((each) => [each.letter.id, each]),
+    )
+    found.push(...some.map((id) => ({ id, at: kept.get(id)?.letter.buriedAt ?? Number.MAX_SAFE_INTEGER })))
+  }
+  return found.sort((a, b) => a.at - b.at)
+}
+
+const newItem = (place: number, letter: string, because: Skip | undefined, at: Instant): NewItem => ({
+  place,
+  letter,
+  state: because === undefined || because === 'needs approval' ? 'waiting' : 'skipped',
+  ...(because !== undefined && { because }),
+  at,
+})
+
+/** From here on the set has a hash: whoever approves it knows what it is. */
+const seal = async (id: string, version: number, freezing: Freezing): Promise<KeptOperation> => {
+  const { operations, approvalAbove } = freezing
+  const hash = await hashOfSet(operations, id, freezing.stay)
+  const kept = (await operations.read(id))!
+  const { counts, reasons } = kept
+  const asking = reasons['needs approval'] ?? 0
+  const needed =
+    asking > 0 || (approvalAbove !== undefined && approvalAbove > 0 && counts.waiting > approvalAbove)
+  const { operation, act } = freezing.sealed(kept, needed ? 'needs approval' : 'frozen', hash)
+  const sealed = await operations.change(operation, version, act)
+  if (!sealed) throw taken(operation)
+  return sealed
+}
+
+/** SHA-256 over the ids in order, a line each, read a page at a time. */
+export const hashOfSet = async (
+  operations: Operations,
+  id: string,
+  stay: () => Promise<unknown> = async () => undefined,
+): Promise<string> => {
+  const hash = createHash('sha256')
+  for (let after: number | undefined; ; ) {
+    const page = await operations.items(id, undefined, PAGE, after)
+    for (const { letter } of page) hash.update(`${letter}\n`)
+    if (page.length < PAGE) return hash.digest('hex')
+    after = page.at(-1)!.place
+    await stay()
+  }
+}
+
+const taken = ({ id }: Operation): ReprieveError =>
+  new ReprieveError('bad_usage', `operation ${id} was cancelled while its set was frozen`, {
+    fix: 'begin it again',
+  })
