@@ -108,6 +108,7 @@ WHERE n.nspname = $1 AND c.relname = ANY ($2::text[])
 ORDER BY c.relname = 'meta' DESC, c.relname, p.place`
 const TABLES = ['meta', 'ledger', 'board', 'inbox', 'outbox', 'board_version']
 const LETTER_TABLES = [
-  ...['letter', 'letter_group', 'letter_tally', 'letter_arrival', 'letter_death'],
+  ...['letter', 'letter_group', 'letter_tally', 'letter_arrival', 'letter_death', 'letter_repair'],
+  ...['operation', 'operation_item', 'operation_hold', 'operation_tally'],
   ...['audit', 'audit_head'],
 ]

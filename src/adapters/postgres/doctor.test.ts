@@ -99,7 +99,7 @@ describeOwn('postgres', 'the doctor of a PostgreSQL server of our own', () => {
     expect(await store.letters.count({})).toBe(0)
     await store.close()
     expect((await told(at('few'), true)).find((each) => each.includes('lacks'))).toMatch(
-      /lacks SELECT on audit, INSERT on audit, SELECT on audit_head, .*DELETE on letter_tally$/,
+      /lacks SELECT on audit, INSERT on audit, SELECT on audit_head, .*DELETE on operation_tally$/,
     )
     await mend('few')
     expect(await told(at('few'), true)).toEqual(UNSURE)

@@ -7,6 +7,7 @@ import { forgettingIn } from './forgetting.ts'
 import { ledgerOf } from './ledger.ts'
 import { makeLetterTables } from './letter-schema.ts'
 import { lettersOf } from './letters.ts'
+import { operationsOf } from './operations.ts'
 import { openPool } from './pool.ts'
 import { makeReady } from './schema.ts'
 import { readUrl } from './settings.ts'
@@ -32,6 +33,7 @@ export const open = (async (url, tools) => {
     board: boardOf(pool, schema, tools, forgetting.posted),
     letters: lettersOf(pool, schema, tools.clock, ready),
     audit: auditOf(pool, schema, ready, tools),
+    operations: operationsOf(pool, schema, ready),
     ready,
     close: () => pool.close(),
   }

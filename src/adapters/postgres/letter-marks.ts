@@ -3,51 +3,52 @@ import { type ActOnLetters, actOn } from '../../core/acts.ts'
 import type { Instant } from '../../core/time.ts'
 import { appendTo } from './audit.ts'
 import { instant, wordOf } from './keys.ts'
-import { TALLIED, type Tallied, talliedOf } from './letter-rows.ts'
+import { type Locked, TALLIED, talliedOf } from './letter-rows.ts'
 import { change, lockGroups, noteResolved } from './letter-tallies.ts'
+import { endItems } from './operation-items.ts'
 import type { Ask } from './pool.ts'
 
-interface Marked {
-  readonly from: Tallied
-  state: LetterState
-  at?: Instant
-}
-
-/** Within a transaction: one mark after another takes effect, or not, on letters that are ours until the commit. */
-export const markAll = async (
+/** By the words that their ids are kept as. */
+export const lockLetters = async (
   ask: Ask,
   schema: string,
-  marks: readonly LetterMark[],
-  act?: ActOnLetters,
-): Promise<readonly boolean[]> => {
+  ids: Iterable<string>,
+): Promise<ReadonlyMap<string, Locked>> => {
   const { rows } = await ask({
-    name: `reprieve ${schema} to mark`,
+    name: `reprieve ${schema} lock letters`,
     text: `SELECT id, ${TALLIED.join(', ')} FROM ${schema}.letter WHERE id = ANY ($1::text[]) ORDER BY id FOR UPDATE`,
-    values: [[...new Set(marks.map(({ id }) => wordOf(id)))]],
+    values: [[...new Set([...ids].map(wordOf))]],
   })
-  const letters = new Map(
-    rows.map((row): [string, Marked] => [
-      row.id as string,
-      { from: talliedOf(row), state: row.state as LetterState },
-    ]),
+  return new Map(
+    rows.map((row): [string, Locked] => {
+      const word = row.id as string
+      return [word, { word, from: talliedOf(row), state: row.state as LetterState }]
+    }),
   )
+}
+
+/** One mark after another takes effect, or not; nothing is written yet. */
+export const decide = (letter: Locked | undefined, { from, to, at }: Omit<LetterMark, 'id'>): boolean => {
+  if (!letter || !from.includes(letter.state)) return false
+  letter.state = to
+  letter.at = at
+  if (to === 'resolved') letter.resolvedAt = Math.max(letter.resolvedAt ?? at, at)
+  return true
+}
+
+/** Writes what was decided. */
+export const writeMarks = async (ask: Ask, schema: string, letters: Iterable<Locked>): Promise<void> => {
+  const moved = [...letters].filter(({ at }) => at !== undefined)
+  if (moved.length === 0) return
+  const groupOf = ({ from }: Locked): string => from[0]!
+  await lockGroups(ask, schema, moved.map(groupOf))
   const resolved = new Map<string, Instant>()
-  const done = marks.map(({ id, from, to, at }) => {
-    const letter = letters.get(wordOf(id))
-    if (!letter || !from.includes(letter.state)) return false
-    letter.state = to
-    letter.at = at
-    const group = letter.from[0]!
-    if (to === 'resolved') resolved.set(group, Math.max(resolved.get(group) ?? at, at))
-    return true
-  })
-  const moved = [...letters].filter(([, { at }]) => at !== undefined)
-  if (moved.length === 0) return done
-  await lockGroups(
-    ask,
-    schema,
-    moved.map(([, { from }]) => from[0]!),
-  )
+  for (const letter of moved) {
+    const { resolvedAt } = letter
+    if (resolvedAt === undefined) continue
+    const group = groupOf(letter)
+    resolved.set(group, Math.max(resolved.get(group) ?? resolvedAt, resolvedAt))
+  }
   await noteResolved(ask, schema, resolved)
   await ask({
     name: `reprieve ${schema} mark`,
@@ -55,20 +56,38 @@ export const markAll = async (
       UPDATE ${schema}.letter AS l SET state = n.state, state_at = n.at
       FROM unnest($1::text[], $2::text[], $3::bigint[]) AS n (id, state, at) WHERE l.id = n.id`,
     values: [
-      moved.map(([id]) => id),
-      moved.map(([, { state }]) => state),
-      moved.map(([, { at }]) => instant(at!)),
+      moved.map(({ word }) => word),
+      moved.map(({ state }) => state),
+      moved.map(({ at }) => instant(at!)),
     ],
   })
   await change(
     ask,
     schema,
-    moved.flatMap(([, { from, state }]) => [
+    moved.flatMap(({ from, state }) => [
       [from, -1],
       [from.with(1, state), 1],
     ]),
   )
-  const ids = act ? marks.flatMap(({ id }, i) => (done[i] ? [id] : [])) : []
+}
+
+/** Within a transaction. Those that came back from a replay end the items of their operations too. */
+export const markAll = async (
+  ask: Ask,
+  schema: string,
+  marks: readonly LetterMark[],
+  act?: ActOnLetters,
+): Promise<readonly boolean[]> => {
+  const letters = await lockLetters(
+    ask,
+    schema,
+    marks.map(({ id }) => id),
+  )
+  const done = marks.map((mark) => decide(letters.get(wordOf(mark.id)), mark))
+  const effective = marks.filter((_, i) => done[i])
+  await endItems(ask, schema, effective)
+  await writeMarks(ask, schema, letters.values())
+  const ids = effective.map(({ id }) => id)
   if (act && ids.length > 0) await appendTo(ask, schema, actOn(act, ids))
   return done
 }

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { KeptLetter, LetterFilter, LetterState } from '../../contracts/letters.ts'
 import { firstState, type Letter, letterEvent, readLetter } from '../../core/letter.ts'
+import type { Instant } from '../../core/time.ts'
 import { instant, wordOf } from './keys.ts'
 import { boundedOf, textOf } from './letter-words.ts'
 
@@ -21,6 +22,16 @@ export const talliedAs = (letter: Letter, state: LetterState): Tallied => {
 }
 
 export const talliedOf = (row: Row): Tallied => TALLIED.map((name) => row[name] as string)
+
+/** A letter that is ours until the commit, and what becomes of it. */
+export interface Locked {
+  readonly word: string
+  readonly from: Tallied
+  state: LetterState
+  /** Where it is marked. */
+  at?: Instant
+  resolvedAt?: Instant
+}
 
 export const digestOf = (words: readonly string[]): string =>
   hash('sha256', JSON.stringify(words), 'base64url')

@@ -1,3 +1,4 @@
+import { operationTables } from './operation-schema.ts'
 import type { Pool } from './pool.ts'
 import { LOCK } from './schema.ts'
 import { differs, stateOf, unavailable } from './trouble.ts'
@@ -8,8 +9,8 @@ export const LETTERS_VERSION = 1
  * Dead letters and the audit, made when they are first used: who keeps only a ledger here has no tables for them, and
  * needs no right to make them.
  *
- * Whoever changes letters locks in one order: the letters by their ids, then their groups by their fingerprints, then
- * deaths by their digests, then the audit. Tallies and arrivals are changed by who holds their group's row, and need no locks of their own.
+ * Whoever changes letters locks in one order: the letters by their ids, then operations by their numbers, what they hold
+ * by its letters, then groups by their fingerprints, deaths by their digests, and the audit. Tallies and arrivals are changed by who holds their group's row, and need no locks of their own.
  *
  * A tally has a row for letters alike in all it names; as that may be more than an index takes, it is known by its
  * digest. The audit's triggers are against accidents: the owner of the tables may drop them, and is found by the hashes.
@@ -79,6 +80,14 @@ CREATE TABLE ${schema}.letter_death (
   letters bigint NOT NULL,
   retries bigint NOT NULL
 ) WITH (fillfactor = 70);
+
+CREATE TABLE ${schema}.letter_repair (
+  letter text COLLATE "C" NOT NULL,
+  version integer NOT NULL,
+  repair text NOT NULL,
+  PRIMARY KEY (letter, version)
+);
+${operationTables(schema)}
 
 CREATE TABLE ${schema}.audit (
   seq bigint PRIMARY KEY,

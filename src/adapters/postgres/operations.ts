@@ -1,0 +1,187 @@
+import type { Item, KeptOperation, OperationFilter, Operations } from '../../contracts/operations.ts'
+import { actOn } from '../../core/acts.ts'
+import { ReprieveError } from '../../core/error.ts'
+import { type ItemState, isLive, NO_ITEMS, type Operation } from '../../core/operation.ts'
+import { appendTo } from './audit.ts'
+import { instant, wordOf } from './keys.ts'
+import { decide, lockLetters, writeMarks } from './letter-marks.ts'
+import { removeLetters } from './letter-removal.ts'
+import { behind, type Condition, places, type Row, where } from './letter-rows.ts'
+import { readText, textOf } from './letter-words.ts'
+import { addItems, itemsAt, markItems } from './operation-items.ts'
+import type { Ask, Pool } from './pool.ts'
+import { again } from './trouble.ts'
+
+/** `ready` makes the tables where they are missing. */
+export const operationsOf = (pool: Pool, schema: string, ready: () => Promise<void>): Operations => {
+  const write = async <T>(work: (ask: Ask) => Promise<T>): Promise<T> => {
+    await ready()
+    return again(() => pool.transaction(work))
+  }
+  /** The operation with its tallies, by one statement: they are of one moment. */
+  const kept = `
+    SELECT o.*, (SELECT json_agg(json_build_array(t.state, t.because, t.count)) FROM ${schema}.operation_tally AS t
+      WHERE t.operation = o.number AND t.count <> 0) AS tallies
+    FROM ${schema}.operation AS o`
+  const readBy = async (ask: Ask, id: string): Promise<KeptOperation | undefined> => {
+    const { rows } = await ask({ text: `${kept} WHERE o.id = $1`, values: [wordOf(id)] })
+    return rows[0] && keptOf(rows[0])
+  }
+  /** Its row, ours until the commit, where it is of that version. */
+  const lock = async (ask: Ask, id: string, version?: number): Promise<Row | undefined> => {
+    const text = `SELECT * FROM ${schema}.operation WHERE id = $1 FOR UPDATE`
+    const [row] = (await ask({ text, values: [wordOf(id)] })).rows
+    return version === undefined || Number(row?.version) === version ? row : undefined
+  }
+
+  return {
+    begin: (operation, act) =>
+      write(async (ask) => {
+        const { id, state } = operation
+        const { rowCount } = await ask({
+          text: `INSERT INTO ${schema}.operation (id, live, version, body) VALUES ($1, $2, 1, $3) ON CONFLICT DO NOTHING`,
+          values: [wordOf(id), isLive(state), JSON.stringify(operation)],
+        })
+        if (rowCount !== 1) throw new ReprieveError('bad_usage', `there is an operation '${id}' already`)
+        if (act) await appendTo(ask, schema, act)
+        return (await readBy(ask, id))!
+      }),
+    add: (id, version, items) =>
+      write(async (ask) => {
+        const row = await lock(ask, id, version)
+        if (!row) return undefined
+        if (items.length > 0) await addItems(ask, schema, row.number as string, items)
+        return readBy(ask, id)
+      }),
+    read: async (id) => {
+      await ready()
+      return readBy(pool.ask, id)
+    },
+    list: async (filter, limit, before) => {
+      await ready()
+      const { values, put } = places()
+      const text = `${kept} ${where(fits(filter, before), put)} ORDER BY o.id DESC LIMIT ${put(limit)}`
+      return (await pool.ask({ text, values })).rows.map(keptOf)
+    },
+    change: (operation, version, act) =>
+      write(async (ask) => {
+        const row = await lock(ask, operation.id, version)
+        if (!row) return undefined
+        await ask({
+          text: `UPDATE ${schema}.operation SET live = $2, body = $3, version = version + 1 WHERE number = $1`,
+          values: [row.number, isLive(operation.state), JSON.stringify(operation)],
+        })
+        if (act) await appendTo(ask, schema, act)
+        return readBy(ask, operation.id)
+      }),
+    mark: (id, version, marks, act) =>
+      write(async (ask) => {
+        const [known] = (
+          await ask({ text: `SELECT number FROM ${schema}.operation WHERE id = $1`, values: [wordOf(id)] })
+        ).rows
+        if (!known) return undefined
+        const operation = known.number as string
+        const at = marks.map(({ place }) => place)
+        // which letters they are never changes: letters are locked first, as everywhere
+        const before = await itemsAt(ask, schema, operation, at)
+        const wanted = marks.flatMap(({ place, letter }) => (letter && before.get(place)?.letter) ?? [])
+        const letters = await lockLetters(ask, schema, wanted)
+        if (!(await lock(ask, id, version))) return undefined
+        const items = await itemsAt(ask, schema, operation, at)
+        const gone = new Set<string>()
+        const done = await markItems(
+          ask,
+          schema,
+          operation,
+          items,
+          marks,
+          ({ letter, at: when }, { word }) => {
+            if (!letter) return true
+            const { from, to } = letter
+            const found = gone.has(word) ? undefined : letters.get(word)
+            if (to !== 'removed') return decide(found, { from, to, at: when })
+            if (!found || !from.includes(found.state)) return false
+            gone.add(word)
+            return true
+          },
+        )
+        const all = [...letters.values()]
+        await writeMarks(
+          ask,
+          schema,
+          all.filter(({ word }) => !gone.has(word)),
+        )
+        await removeLetters(
+          ask,
+          schema,
+          all.filter(({ word }) => gone.has(word)),
+        )
+        const ids = marks.flatMap(({ place }, i) => (done[i] ? [items.get(place)!.letter] : []))
+        if (act && ids.length > 0) await appendTo(ask, schema, actOn(act, ids))
+        return done
+      }),
+    items: async (id, states, limit, after) => {
+      await ready()
+      const { values, put } = places()
+      const from = `${schema}.operation_item AS i WHERE i.operation = (SELECT number FROM ${schema}.operation WHERE id = ${put(wordOf(id))})
+        AND i.place > ${put(after ?? Number.MIN_SAFE_INTEGER)}`
+      const end = `ORDER BY i.place LIMIT ${put(limit)}`
+      // each state lies in order in the index
+      const found = states
+        ? `unnest(${put([...new Set(states)])}::text[]) AS s (state)
+           CROSS JOIN LATERAL (SELECT i.* FROM ${from} AND i.state = s.state ${end}) AS i ${end}`
+        : `${from} ${end}`
+      const text = `SELECT i.place, i.letter, i.name, i.state, i.because, i.at FROM ${found}`
+      return (await pool.ask({ text, values })).rows.map(itemOf)
+    },
+    take: (id, name, now, until) =>
+      write(async (ask) => {
+        const row = await lock(ask, id)
+        if (!row) return undefined
+        const mine = row.holder === textOf(name)
+        if (!mine && row.holder !== null && Number(row.held_until) > now) return undefined
+        await ask({
+          text: `UPDATE ${schema}.operation SET holder = $2, held_until = $3, version = version + $4 WHERE number = $1`,
+          values: [row.number, textOf(name), instant(until), mine ? 0 : 1],
+        })
+        return readBy(ask, id)
+      }),
+  }
+}
+
+const fits = ({ live, beginning }: OperationFilter, before: string | undefined): readonly Condition[] => [
+  ...(live === undefined ? [] : [() => `o.live = ${live}`]),
+  ...(beginning === undefined
+    ? []
+    : [
+        ((put) =>
+          `o.id >= ${put(textOf(beginning))} AND o.id < ${put(behind(beginning))}`) satisfies Condition,
+      ]),
+  ...(before === undefined ? [] : [((put) => `o.id < ${put(wordOf(before))}`) satisfies Condition]),
+]
+
+const keptOf = (row: Row): KeptOperation => {
+  const counts: Record<ItemState, number> = { ...NO_ITEMS }
+  const reasons: Record<string, number> = {}
+  for (const [state, because, count] of (row.tallies ?? []) as [ItemState, string, number][]) {
+    counts[state] += count
+    const why = readText(because)
+    if (why !== '') reasons[why] = (reasons[why] ?? 0) + count
+  }
+  const { holder, held_until } = row
+  return {
+    operation: JSON.parse(row.body as string) as Operation,
+    version: Number(row.version),
+    counts,
+    reasons,
+    ...(holder !== null && { holder: { name: readText(holder as string), until: Number(held_until) } }),
+  }
+}
+
+const itemOf = ({ place, letter, name, state, because, at }: Row): Item => ({
+  place: Number(place),
+  letter: name === null ? (letter as string) : readText(name as string),
+  state: state as ItemState,
+  ...(because !== '' && { because: readText(because as string) }),
+  at: Number(at),
+})
