@@ -3,6 +3,7 @@ import { type ActOnLetters, actOn } from '../../core/acts.ts'
 import type { Instant } from '../../core/time.ts'
 import { appendTo } from './audit.ts'
 import { instant, wordOf } from './keys.ts'
+import { freeHolds, removeLetters } from './letter-removal.ts'
 import { type Locked, TALLIED, talliedOf } from './letter-rows.ts'
 import { change, lockGroups, noteResolved } from './letter-tallies.ts'
 import { endItems } from './operation-items.ts'
@@ -27,6 +28,8 @@ export const lockLetters = async (
   )
 }
 
+const groupOf = ({ from }: Locked): string => from[0]!
+
 /** One mark after another takes effect, or not; nothing is written yet. */
 export const decide = (letter: Locked | undefined, { from, to, at }: Omit<LetterMark, 'id'>): boolean => {
   if (!letter || !from.includes(letter.state)) return false
@@ -36,12 +39,10 @@ export const decide = (letter: Locked | undefined, { from, to, at }: Omit<Letter
   return true
 }
 
-/** Writes what was decided. */
-export const writeMarks = async (ask: Ask, schema: string, letters: Iterable<Locked>): Promise<void> => {
+/** Writes what was decided, where the groups are locked. */
+const writeMarks = async (ask: Ask, schema: string, letters: Iterable<Locked>): Promise<void> => {
   const moved = [...letters].filter(({ at }) => at !== undefined)
   if (moved.length === 0) return
-  const groupOf = ({ from }: Locked): string => from[0]!
-  await lockGroups(ask, schema, moved.map(groupOf))
   const resolved = new Map<string, Instant>()
   for (const letter of moved) {
     const { resolvedAt } = letter
@@ -71,6 +72,29 @@ export const writeMarks = async (ask: Ask, schema: string, letters: Iterable<Loc
   )
 }
 
+/** Within a transaction that has locked them: what was decided of each, and those that are to go. */
+export const writeAll = async (
+  ask: Ask,
+  schema: string,
+  letters: Iterable<Locked>,
+  gone: ReadonlySet<string> = new Set(),
+): Promise<void> => {
+  const touched = [...letters].filter(({ word, at }) => at !== undefined || gone.has(word))
+  if (touched.length === 0) return
+  await freeHolds(ask, schema, [...gone])
+  await lockGroups(ask, schema, touched.map(groupOf))
+  await writeMarks(
+    ask,
+    schema,
+    touched.filter(({ word }) => !gone.has(word)),
+  )
+  await removeLetters(
+    ask,
+    schema,
+    touched.filter(({ word }) => gone.has(word)),
+  )
+}
+
 /** Within a transaction. Those that came back from a replay end the items of their operations too. */
 export const markAll = async (
   ask: Ask,
@@ -86,7 +110,7 @@ export const markAll = async (
   const done = marks.map((mark) => decide(letters.get(wordOf(mark.id)), mark))
   const effective = marks.filter((_, i) => done[i])
   await endItems(ask, schema, effective)
-  await writeMarks(ask, schema, letters.values())
+  await writeAll(ask, schema, letters.values())
   const ids = effective.map(({ id }) => id)
   if (act && ids.length > 0) await appendTo(ask, schema, actOn(act, ids))
   return done

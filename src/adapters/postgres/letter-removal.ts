@@ -1,19 +1,17 @@
 import { MOST_ERROR, slotOf } from '../../core/group.ts'
 import { KEPT, keptOf, type Locked } from './letter-rows.ts'
-import { change, lockGroups } from './letter-tallies.ts'
+import { change } from './letter-tallies.ts'
 import { textOf } from './letter-words.ts'
 import type { Ask } from './pool.ts'
 
 /**
- * Within a transaction that has locked them: takes letters away with all that was counted of them, and their groups with
- * the last of each.
+ * Within a transaction that has locked them and their groups, and freed what held them: takes letters away with all that
+ * was counted of them, and their groups with the last of each.
  */
 export const removeLetters = async (ask: Ask, schema: string, letters: readonly Locked[]): Promise<void> => {
   if (letters.length === 0) return
   const words = letters.map(({ word }) => word)
-  await freeHolds(ask, schema, words)
   const groups = [...new Set(letters.map(({ from }) => from[0]!))]
-  await lockGroups(ask, schema, groups)
   const { rows } = await ask({
     text: `
       WITH repairs AS (DELETE FROM ${schema}.letter_repair WHERE letter = ANY ($1::text[]))

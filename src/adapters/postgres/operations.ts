@@ -4,8 +4,7 @@ import { ReprieveError } from '../../core/error.ts'
 import { type ItemState, isLive, NO_ITEMS, type Operation } from '../../core/operation.ts'
 import { appendTo } from './audit.ts'
 import { instant, wordOf } from './keys.ts'
-import { decide, lockLetters, writeMarks } from './letter-marks.ts'
-import { removeLetters } from './letter-removal.ts'
+import { decide, lockLetters, writeAll } from './letter-marks.ts'
 import { behind, type Condition, places, type Row, where } from './letter-rows.ts'
 import { readText, textOf } from './letter-words.ts'
 import { addItems, itemsAt, markItems } from './operation-items.ts'
@@ -105,17 +104,7 @@ export const operationsOf = (pool: Pool, schema: string, ready: () => Promise<vo
             return true
           },
         )
-        const all = [...letters.values()]
-        await writeMarks(
-          ask,
-          schema,
-          all.filter(({ word }) => !gone.has(word)),
-        )
-        await removeLetters(
-          ask,
-          schema,
-          all.filter(({ word }) => gone.has(word)),
-        )
+        await writeAll(ask, schema, letters.values(), gone)
         const ids = marks.flatMap(({ place }, i) => (done[i] ? [items.get(place)!.letter] : []))
         if (act && ids.length > 0) await appendTo(ask, schema, actOn(act, ids))
         return done
