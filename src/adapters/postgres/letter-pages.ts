@@ -96,7 +96,8 @@ export const page = async (
     (piece) => `SELECT buried_at, id FROM ${schema}.letter AS l ${where([...piece, ...fits], put)} ${end}`,
   )
   const { rows } = await ask({
-    text: `SELECT ${KEPT} FROM (SELECT found.* FROM ${from} ${ORDER} LIMIT ${most}) AS place
+    text: `SELECT ${KEPT}, (SELECT repair FROM ${schema}.letter_repair WHERE letter = place.id ORDER BY version DESC LIMIT 1)
+      AS repair FROM (SELECT found.* FROM ${from} ${ORDER} LIMIT ${most}) AS place
       JOIN ${schema}.letter USING (id) ORDER BY place.buried_at DESC, place.id DESC`,
     values,
   })

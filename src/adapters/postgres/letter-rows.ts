@@ -1,9 +1,11 @@
 import { hash } from 'node:crypto'
 import type { KeptLetter, LetterFilter, LetterState } from '../../contracts/letters.ts'
-import { firstState, type Letter, letterEvent, readLetter } from '../../core/letter.ts'
+import { type Letter, letterEvent, readLetter } from '../../core/letter.ts'
+import { type Repair, repairFromJson } from '../../core/repair.ts'
 import type { Instant } from '../../core/time.ts'
 import { instant, wordOf } from './keys.ts'
 import { boundedOf, textOf } from './letter-words.ts'
+import type { Ask } from './pool.ts'
 
 export type Row = Readonly<Record<string, unknown>>
 
@@ -36,18 +38,36 @@ export interface Locked {
 export const digestOf = (words: readonly string[]): string =>
   hash('sha256', JSON.stringify(words), 'base64url')
 
-export const COLUMNS = ['id', 'buried_at', ...TALLIED, 'state_at', 'envelope'] as const
+const COLUMNS = ['id', 'buried_at', ...TALLIED, 'state_at', 'envelope'] as const
 const TYPES: Readonly<Record<string, string>> = { buried_at: 'bigint', state_at: 'bigint', envelope: 'bytea' }
 /** Any number of rows as one list a column. */
-export const GIVEN = `unnest(${COLUMNS.map((name, i) => `$${i + 1}::${TYPES[name] ?? 'text'}[]`).join(', ')})`
+const GIVEN = `unnest(${COLUMNS.map((name, i) => `$${i + 1}::${TYPES[name] ?? 'text'}[]`).join(', ')})`
 
-export const columnsOf = (letters: readonly Letter[]): readonly unknown[][] => {
-  const rows = letters.map((letter) => {
-    const at = instant(letter.buriedAt)
+export const columnsOf = (
+  letters: readonly Pick<KeptLetter, 'letter' | 'state' | 'stateAt'>[],
+): readonly unknown[][] => {
+  const rows = letters.map(({ letter, state, stateAt }) => {
     const envelope = Buffer.from(letterEvent(letter).data!)
-    return [wordOf(letter.id), at, ...talliedAs(letter, firstState(letter)), at, envelope]
+    const tallied = talliedAs(letter, state)
+    return [wordOf(letter.id), instant(letter.buriedAt), ...tallied, instant(stateAt), envelope]
   })
   return COLUMNS.map((_, i) => rows.map((row) => row[i]))
+}
+
+/** Answers with the words of those that were not there. In one order, whoever else keeps the same. */
+export const insertLetters = async (
+  ask: Ask,
+  schema: string,
+  columns: readonly unknown[][],
+): Promise<Set<string>> => {
+  const { rows } = await ask({
+    name: `reprieve ${schema} keep`,
+    text: `INSERT INTO ${schema}.letter (${COLUMNS.join(', ')})
+      SELECT * FROM ${GIVEN} AS n (${COLUMNS.join(', ')}) ORDER BY n.id COLLATE "C"
+      ON CONFLICT (id) DO NOTHING RETURNING id`,
+    values: columns,
+  })
+  return new Set(rows.map(({ id }) => id as string))
 }
 
 /** What `keptOf` reads. */
@@ -62,7 +82,15 @@ export const keptOf = (row: Row): KeptLetter => {
     letter: { ...letter, fingerprint: row.fingerprint as string },
     state: row.state as LetterState,
     stateAt: Number(row.state_at),
+    ...(typeof row.repair === 'string' && { repair: readRepair(row.repair) }),
   }
+}
+
+export const readRepair = (text: unknown): Repair => {
+  const repair = repairFromJson(JSON.parse(String(text)))
+  if (!repair)
+    throw new Error('a version of a letter can not be read: the table was changed by something else')
+  return repair
 }
 
 /** A condition in SQL; `put` takes a value and answers with its place. */

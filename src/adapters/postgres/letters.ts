@@ -6,10 +6,11 @@ import { firstState, type Letter } from '../../core/letter.ts'
 import { sieveFor } from '../../core/sift.ts'
 import type { Instant } from '../../core/time.ts'
 import { instant, wordOf } from './keys.ts'
+import { deskOf } from './letter-desk.ts'
 import { groupsOf } from './letter-groups.ts'
 import { markAll } from './letter-marks.ts'
 import { countLooking, countTallied, type Place, page } from './letter-pages.ts'
-import { COLUMNS, columnsOf, GIVEN, isTallied, talliedAs } from './letter-rows.ts'
+import { columnsOf, insertLetters, isTallied, talliedAs } from './letter-rows.ts'
 import { change, countArrivals, joinGroups, noteBack } from './letter-tallies.ts'
 import { boundedOf } from './letter-words.ts'
 import type { Ask, Pool } from './pool.ts'
@@ -63,14 +64,7 @@ export const lettersOf = (pool: Pool, schema: string, clock: Clock, ready: () =>
   }
 
   const keepAll = async (ask: Ask, columns: readonly unknown[][], letters: readonly Letter[]) => {
-    const { rows } = await ask({
-      name: `reprieve ${schema} keep`,
-      text: `INSERT INTO ${schema}.letter (${COLUMNS.join(', ')})
-        SELECT * FROM ${GIVEN} AS n (${COLUMNS.join(', ')}) ORDER BY n.id COLLATE "C"
-        ON CONFLICT (id) DO NOTHING RETURNING id`,
-      values: columns,
-    })
-    const ids = new Set(rows.map(({ id }) => id as string))
+    const ids = await insertLetters(ask, schema, columns)
     // of one that is given twice the first counts
     const fresh = letters.filter(({ id }) => ids.delete(wordOf(id)))
     if (fresh.length > 0) await countFresh(ask, fresh)
@@ -110,7 +104,9 @@ export const lettersOf = (pool: Pool, schema: string, clock: Clock, ready: () =>
   return {
     keep: async (letters) => {
       if (letters.length === 0) return 0
-      const columns = columnsOf(letters)
+      const columns = columnsOf(
+        letters.map((letter) => ({ letter, state: firstState(letter), stateAt: letter.buriedAt })),
+      )
       await ready()
       return again(() => pool.transaction((ask) => keepAll(ask, columns, letters)))
     },
@@ -123,5 +119,6 @@ export const lettersOf = (pool: Pool, schema: string, clock: Clock, ready: () =>
       return again(() => pool.transaction((ask) => markAll(ask, schema, marks, act)))
     },
     groups: groupsOf(pool, schema, ready),
+    desk: deskOf(pool, schema, ready),
   }
 }
