@@ -114,7 +114,15 @@ export const reprieve = async (options: Options = {}): Promise<Reprieve> => {
     tx: options.tx,
     ledgersFor: named.ledgersFor,
   })
-  const office = await createOffice({ transport, store, tools, book, as, dataCheck: app.dataCheck })
+  const office = await createOffice({
+    transport,
+    store,
+    tools,
+    book,
+    as,
+    board: app.store.board,
+    dataCheck: app.dataCheck,
+  })
   const { now } = tools.clock
   const enact = board ? enactApart(store.audit, board.board, now) : enactTogether(store.audit)
   const hand = createHand(app.store.board, now, { as, enact })

@@ -130,7 +130,9 @@ const tell = async (
   else {
     const sent = onTheWay + counts.resolved + counts['dead again']
     say(sent + left === 0 ? 'no open dead letter fits' : `${sent} sent`)
-    if (left > 0) await tellLeft(office, operation.id, left)
+    const notSent = counts.skipped + counts.failed
+    if (notSent > 0) await tellLeft(office, operation.id, notSent)
+    if (counts.waiting > 0) say(`${counts.waiting} not sent`)
     if (operation.because !== undefined) say(`${operation.state}: ${inert(operation.because)}`)
     else if (operation.paused) say(`paused: ${inert(operation.paused.because ?? operation.paused.by)}`)
     if (heard) {
@@ -145,7 +147,7 @@ const tell = async (
 const MOST_TOLD = 20
 
 const tellLeft = async (office: Office, id: string, count: number): Promise<void> => {
-  const some = await office.operations.items(id, { states: NOT_SENT, limit: MOST_TOLD })
+  const some = await office.operations.items(id, { states: ['skipped', 'failed'], limit: MOST_TOLD })
   for (const { letter, state, because = state } of some)
     remark(`${inert(letter)} not sent: ${inert(because)}`)
   if (count > some.length)
