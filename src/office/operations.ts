@@ -16,6 +16,7 @@ import {
   type Plan,
   type Target,
 } from '../core/operation.ts'
+import { sieveFor } from '../core/sift.ts'
 import type { Millis } from '../core/time.ts'
 import { CANARY, type RuleBook } from '../rules/index.ts'
 import type { Acting, createActor } from './acting.ts'
@@ -105,6 +106,7 @@ export const createOperations = (
         fix: 'say why: it is kept in the audit',
       })
     }
+    sieveFor(filter) // what can't be read is refused before anything is kept
     const { ids, ...chosen } = filter
     const at = clock.now()
     const begun: Operation = {
@@ -126,7 +128,7 @@ export const createOperations = (
       return operations.take(begun.id, name, now, now + OPERATION_LEASE)
     }
     const mine = (await stay())!
-    return freeze(
+    const frozen = await freeze(
       mine,
       { ...filter, ...statesFor(kind, filter, quick) },
       {
@@ -153,7 +155,23 @@ export const createOperations = (
           return { operation: next, act: quick ? undefined : actOn(begun.id, by, 'operation plan', details) }
         },
       },
-    )
+    ).catch(async (error) => {
+      await giveUp(id)
+      throw error
+    })
+    // whoever begins it need not wait for who froze it
+    if (!quick) await operations.take(id, name, clock.now(), clock.now())
+    return frozen
+  }
+
+  /** What could not be frozen whole is nothing: its letters are free at once. */
+  const giveUp = async (id: string): Promise<void> => {
+    const kept = await operations.read(id).catch(() => undefined)
+    if (kept?.operation.state !== 'freezing') return
+    const because = 'its set could not be frozen'
+    const over: Operation = { ...kept.operation, state: 'cancelled', since: clock.now(), because }
+    // where that fails too it is cancelled when its lease is over
+    await operations.change(over, kept.version).catch(() => undefined)
   }
 
   const actOn = (id: string, by: Acting, act: ActName, details: Details = {}) => ({

@@ -170,9 +170,9 @@ export const createWorking = ({ operations, tools, sending, name, prepare }: Wor
   /** Ends one that is over, or that nobody began in time. */
   const tidyOne = async (kept: KeptOperation): Promise<boolean> => {
     const { operation, holder, counts } = kept
-    const { state, until } = operation
+    const { state, until, at } = operation
     const now = clock.now()
-    if (state === 'freezing' && holder && holder.until <= now) {
+    if (state === 'freezing' && (holder?.until ?? at + OPERATION_LEASE) <= now) {
       await become(kept, 'cancelled', 'who froze its set was cut short')
     } else if (!isUnderWay(state) && until !== undefined && until <= now) {
       await become(kept, 'cancelled', 'nobody began it in time')

@@ -10,7 +10,8 @@ import { runsItsPrograms } from './programs.ts'
 const FILE = join(root, 'docs/operations.md')
 /** Of an operation: letters have ids of version 4. */
 const OPERATION = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/g
-const PROGRESS = /^(?:frozen|approved|canary|watching|ramp|following|done|stopped|paused): \d+ of .*\n/gm
+const PROGRESS =
+  /^(?:frozen|approved|canary|watching|ramp|following|done|stopped|paused): \d+ of (?!.*canaries).*\n/gm
 
 /** Without what depends on when it runs: ids, moments, ages, how far it was, and the room they take in a table. */
 const timeless = (text: string) =>

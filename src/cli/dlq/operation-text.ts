@@ -1,3 +1,4 @@
+import { systemClock } from '../../adapters/system/clock.ts'
 import type { KeptOperation } from '../../contracts/operations.ts'
 import { type ItemState, isLive } from '../../core/operation.ts'
 import { iso } from '../../core/time.ts'
@@ -12,7 +13,7 @@ export const totalOf = ({ counts }: KeptOperation): number =>
   Object.values(counts).reduce((sum, count) => sum + count, 0)
 
 /** An operation as an operator reads it. */
-export const operationText = (kept: KeptOperation): string => {
+export const operationText = (kept: KeptOperation, now = systemClock.now()): string => {
   const { operation, holder } = kept
   const { id, kind, state, since, paused, by, at, reason, chosen, plan, hash, until, approval, because } =
     operation
@@ -35,7 +36,7 @@ export const operationText = (kept: KeptOperation): string => {
   if (paused)
     rows.push(['paused by', `${paused.by}${paused.because === undefined ? '' : `: ${paused.because}`}`])
   if (because !== undefined) rows.push(['because', because])
-  if (holder && isLive(state)) rows.push(['worked on by', holder.name])
+  if (holder && holder.until > now && isLive(state)) rows.push(['worked on by', holder.name])
   return [
     `${strong(id)}  ${kind}, ${stateText(kept)} since ${iso(since)}`,
     facts(rows),
