@@ -1,5 +1,5 @@
-import type { KeptLetter, Letters } from '../contracts/letters.ts'
-import type { Item, ItemMark, KeptOperation, Operations } from '../contracts/operations.ts'
+import type { Letters } from '../contracts/letters.ts'
+import type { ItemMark, KeptOperation, Operations } from '../contracts/operations.ts'
 import type { Tools } from '../contracts/tools.ts'
 import type { Transport } from '../contracts/transport.ts'
 import type { ActName, ActOnLetters } from '../core/acts.ts'
@@ -7,8 +7,10 @@ import type { Details } from '../core/audit.ts'
 import { ReprieveError } from '../core/error.ts'
 import type { Operation } from '../core/operation.ts'
 import { purgeableFrom, sendableFrom } from '../core/replay-check.ts'
+import type { Instant } from '../core/time.ts'
 import { type RuleBook, serviceRules } from '../rules/index.ts'
 import type { createChecks } from './checks.ts'
+import { type Chosen, createChoosing, type Leaving, NONE } from './choosing.ts'
 import type { DeadKeys } from './dead-keys.ts'
 import { type Way, waysOf } from './send-letters.ts'
 
@@ -23,10 +25,10 @@ export interface Sending {
   readonly deadKeys: DeadKeys
 }
 
-/** One letter on its way, with its item. */
-interface Leaving {
-  readonly item: Item
-  readonly kept: KeptLetter
+/** What was sent one way, and whether it is at an end by that. */
+interface Gone {
+  readonly leaving: readonly Leaving[]
+  readonly ends: boolean
 }
 
 /** What no second try mends: the letter goes nowhere, whoever sends it. */
@@ -36,6 +38,7 @@ const HOPELESS: ReadonlySet<string> = new Set(['unknown_subscription', 'unheard'
 export const createSending = (means: Sending) => {
   const { operations, letters, transport, receiptTo, tools, book, checks, deadKeys } = means
   const { clock, journal } = tools
+  const { choose, lettersOf } = createChoosing(operations, letters, checks, clock)
 
   const actOf = (operation: Operation, act: ActName, more: Details = {}): ActOnLetters => {
     const { by, reason, chosen, id, hash, plan } = operation
@@ -55,55 +58,68 @@ export const createSending = (means: Sending) => {
     }
   }
 
-  /** The next ones in order, and what speaks against some of them by now. */
-  const choose = async ({ operation }: KeptOperation, most: number) => {
-    const items = await operations.items(operation.id, ['waiting'], most)
-    const found = await lettersOf(items)
-    const check = await checks()
-    const against = await Promise.all(
-      items.map(({ letter }) => check(found.get(letter), { operation, approved: true })),
-    )
-    const at = clock.now()
-    const skips = items.flatMap((item, i): ItemMark[] =>
-      against[i] === undefined
-        ? []
-        : [{ place: item.place, from: ['waiting'], to: 'skipped', because: against[i], at }],
-    )
-    const leaving = items.flatMap((item, i): Leaving[] =>
-      against[i] === undefined ? [{ item, kept: found.get(item.letter)! }] : [],
-    )
-    return { skips, leaving, at }
-  }
-
-  const lettersOf = async (items: readonly Item[]): Promise<ReadonlyMap<string, KeptLetter>> => {
-    const ids = items.map(({ letter }) => letter)
-    return new Map((await letters.find({ ids }, ids.length)).map((kept) => [kept.letter.id, kept]))
-  }
-
-  /** false: somebody paused, cancelled or took it over meanwhile, and nothing was done. */
-  const replay = async (kept: KeptOperation, most: number, strict: boolean): Promise<boolean> => {
-    const { operation, version } = kept
-    const { skips, leaving, at } = await choose(kept, most)
-    if (skips.length > 0 && !(await operations.mark(operation.id, version, skips))) return false
+  /** Marked before they are sent; undefined: somebody paused, cancelled or took it over, and nothing is to be sent. */
+  const begin = async (
+    { operation, version }: KeptOperation,
+    { skips, leaving, at }: Chosen,
+  ): Promise<readonly Leaving[] | undefined> => {
     const from = sendableFrom(operation)
     const marks = leaving.map(
-      ({ item }): ItemMark => ({
-        place: item.place,
+      ({ item: { place } }): ItemMark => ({
+        place,
         from: ['waiting'],
         to: 'sending',
         at,
         letter: { from, to: 'replaying' },
       }),
     )
-    if (marks.length === 0) return true
-    const marked = await operations.mark(operation.id, version, marks, actOf(operation, 'replay'))
-    if (!marked) return false
-    await leave(
-      operation,
-      leaving.filter((_, i) => marked[i]),
-      strict,
-    )
-    return true
+    const [skipped, marked] = await Promise.all([
+      skips.length > 0 ? operations.mark(operation.id, version, skips) : [],
+      marks.length > 0 ? operations.mark(operation.id, version, marks, actOf(operation, 'replay')) : [],
+    ])
+    return skipped && marked && leaving.filter((_, i) => marked[i])
+  }
+
+  /** One batch. */
+  const replay = async (kept: KeptOperation, most: number, strict: boolean): Promise<void> => {
+    const leaving = await begin(kept, await choose(kept, most))
+    if (leaving) await leave(kept.operation, leaving, strict)
+  }
+
+  /**
+   * Batch after batch until none is left, somebody else is at it, or the time is over. One is marked, the one before it sent
+   * and the one before that told as sent in the same turn: where the transport is the store that is one commit.
+   */
+  const stream = async (kept: KeptOperation, until: Instant, strict: boolean, signal?: AbortSignal) => {
+    const { operation } = kept
+    const { batch } = operation.plan
+    let chosen = await choose(kept, batch)
+    let leaving = await begin(kept, chosen)
+    let untold: readonly Gone[] = []
+    try {
+      while (leaving && chosen.last !== undefined) {
+        const enough = signal?.aborted || clock.now() >= until
+        const next: Chosen = enough ? NONE : await choose(kept, batch, chosen.last)
+        const before = untold
+        untold = []
+        const [marking, , going] = await Promise.allSettled([
+          begin(kept, next),
+          tell(operation, before),
+          go(operation, leaving, strict),
+        ])
+        if (going.status === 'fulfilled') untold = going.value
+        else {
+          const marked = marking.status === 'fulfilled' ? marking.value : undefined
+          if (marked) await undo(operation, marked, undefined)
+          throw going.reason
+        }
+        if (marking.status === 'rejected') throw marking.reason
+        leaving = marking.value
+        chosen = next
+      }
+    } finally {
+      await tell(operation, untold)
+    }
   }
 
   /** What was marked by someone who died: it may be on its way, and goes again, with an entry that says so. */
@@ -140,7 +156,15 @@ export const createSending = (means: Sending) => {
     }
   }
 
-  const leave = async (operation: Operation, all: readonly Leaving[], strict: boolean): Promise<void> => {
+  const leave = async (operation: Operation, all: readonly Leaving[], strict: boolean): Promise<void> =>
+    tell(operation, await go(operation, all, strict))
+
+  /** Sends them, and answers with those that are on their way by that: to be told of. */
+  const go = async (
+    operation: Operation,
+    all: readonly Leaving[],
+    strict: boolean,
+  ): Promise<readonly Gone[]> => {
     const items = new Map(all.map(({ item, kept }) => [kept.letter.id, item]))
     const ways = waysOf(
       all.map(({ kept }) => kept),
@@ -148,21 +172,25 @@ export const createSending = (means: Sending) => {
     )
     const leaving = ({ letters: some }: Way) =>
       some.map((kept) => ({ kept, item: items.get(kept.letter.id)! }))
+    const gone: Gone[] = []
     for (const [n, way] of ways.entries()) {
       try {
         await way.go()
+        gone.push({ leaving: leaving(way), ends: way.ends })
       } catch (error) {
         const hopeless = !strict && HOPELESS.has((error as { code?: string }).code ?? '')
-        await undo(
-          operation,
-          (hopeless ? [way] : ways.slice(n)).flatMap(leaving),
-          hopeless ? wordOf(error) : undefined,
-        )
+        const failed = hopeless ? wordOf(error) : undefined
+        await undo(operation, (hopeless ? [way] : ways.slice(n)).flatMap(leaving), failed)
         if (hopeless) continue
+        await tell(operation, gone)
         throw error
       }
-      await sent(operation, leaving(way), way.ends)
     }
+    return gone
+  }
+
+  const tell = async (operation: Operation, gone: readonly Gone[]): Promise<void> => {
+    await Promise.all(gone.map(({ leaving, ends }) => sent(operation, leaving, ends)))
   }
 
   const groupOf = (service: string): string => serviceRules(book, service).consumerGroup
@@ -223,7 +251,7 @@ export const createSending = (means: Sending) => {
     return (await operations.mark(operation.id, version, marks, actOf(operation, 'purge'))) !== undefined
   }
 
-  return { replay, again, purge }
+  return { replay, stream, again, purge }
 }
 
 const wordOf = (error: unknown): string =>

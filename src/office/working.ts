@@ -133,7 +133,9 @@ export const createWorking = ({ operations, tools, sending, name, prepare }: Wor
       }
       case 'send': {
         const began = clock.now()
+        const streams = operation.state === 'ramp' && operation.plan.rate === undefined
         if (operation.kind === 'purge') await sending.purge(kept, next.most)
+        else if (streams) await sending.stream(kept, began + OPERATION_LEASE / 3, strict, signal)
         else await sending.replay(kept, next.most, strict)
         await keepRate(operation, next.most, began, signal)
         return true
