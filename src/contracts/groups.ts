@@ -47,6 +47,16 @@ export interface Arrivals {
   readonly count: number
 }
 
+/** How many letters ever arrived that are alike in this: only ever more, whatever became of them. */
+export interface Deaths {
+  readonly service: string
+  readonly topic: string
+  readonly type: string
+  readonly letters: number
+  /** How often their events were tried again before they died, together. */
+  readonly retries: number
+}
+
 /**
  * What is kept about groups, changed in the same commit as the letters: to read it costs as many rows as there are
  * groups, however many letters they have.
@@ -58,6 +68,8 @@ export interface Groups {
   tallies(fingerprint?: string): Promise<readonly Tally[]>
   /** From the slot of that moment on. Slots older than two days may be forgotten. */
   arrivals(from: Instant, fingerprint?: string): Promise<readonly Arrivals[]>
+  /** Counted in the commit that keeps letters, each once. */
+  deaths(): Promise<readonly Deaths[]>
   /** When the oldest letter in one of these states was buried. */
   oldest(states: readonly LetterState[], service?: string): Promise<Instant | undefined>
   /**

@@ -37,6 +37,8 @@ export type Fact = { readonly at: Instant } & (
   | { readonly is: 'released'; readonly letter: string; readonly reason?: string }
   | { readonly is: 'receipt'; readonly letter: string; readonly outcome: string }
   | { readonly is: 'job'; readonly name: string; readonly took: Millis }
+  /** A figure was over its line for a while, or is not any more. */
+  | ({ readonly is: 'alert raised' | 'alert ended' } & AlertFact)
   | { readonly is: 'breaker'; readonly name: string; readonly from: string; readonly to: string }
   | {
       readonly is: 'trouble'
@@ -65,6 +67,21 @@ export interface BatchFact {
   readonly timedOut: boolean
   /** Among those that failed are some of high or critical priority, or of critical events. */
   readonly critical: boolean
+}
+
+export interface AlertFact {
+  readonly metric: string
+  /** Of the service, or the breaker. */
+  readonly of: string
+  /** As it was when the alert was raised. */
+  readonly figure: number
+  readonly unit: 'count' | 'per minute' | 'ratio' | 'ms'
+  readonly over: '>' | '>='
+  readonly limit: number
+  /** Since when the figure was over the limit. */
+  readonly since: Instant
+  readonly severity: 'info' | 'warning' | 'critical'
+  readonly action: string
 }
 
 export interface About {

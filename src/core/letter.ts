@@ -117,6 +117,9 @@ export const firstState = ({ reason }: Letter): 'open' | 'quarantined' =>
 /** When it was tried in vain for the last time. */
 export const lastFailureAt = ({ trail, buriedAt }: Letter): Instant => trail.records.at(-1)?.at ?? buriedAt
 
+/** How often its event was tried again, in the life that ended with it. */
+export const retriesOf = ({ trail }: Pick<Letter, 'trail'>): number => Math.max(0, trail.spent - 1)
+
 export const letterId = (service: string, topic: string, eventId: string, generation: number): string => {
   const hex = createHash('sha256')
     .update(JSON.stringify([service, topic, eventId, generation]))

@@ -23,6 +23,7 @@ import { createGuards } from './guards.ts'
 import type { Handler, PublishOptions, Schema } from './handler.ts'
 import { createLedgers } from './ledgers.ts'
 import { createOrders } from './orders.ts'
+import { createPacing } from './pacing.ts'
 import { type Plan, planService } from './plan.ts'
 import { makeEvent, publishAll } from './publish.ts'
 import { type Relay, startRelay } from './relay.ts'
@@ -84,11 +85,13 @@ export interface AppOptions {
 const PATIENCE = 30_000
 
 export const createApp = (options: AppOptions): App => {
-  const { book, transport, store, tools, ledgersFor, ownLedger, tx: theirs } = options
+  const { book, transport, store, ledgersFor, ownLedger, tx: theirs } = options
+  const pacing = createPacing(options.tools)
+  const tools = { ...options.tools, journal: pacing.journal }
   const services = new Map<string, Map<string, Registered>>()
   const running: RunningService[] = []
   const deadlines = createDeadlines(tools.clock)
-  const sharing = createSharing(store.board, tools)
+  const sharing = createSharing(store.board, tools, pacing)
   const guards = createGuards((name) => dependencyOf(book, name), tools, sharing)
   // a transport that keeps its own ledger waits as long as asked: it needs no companion
   const companion = transport.can.claims ? undefined : store.companion

@@ -2,18 +2,19 @@ import type { Board } from '../contracts/board.ts'
 import type { Tools } from '../contracts/tools.ts'
 import { serviceEntry } from '../core/orders.ts'
 import { createHeartbeats } from './heartbeats.ts'
+import type { Pacing } from './pacing.ts'
 import { createSharedBreakers, type SharedBreakers } from './shared-breakers.ts'
 import { createSharedBudgets, type SharedBudgets } from './shared-budgets.ts'
 
 /**
- * What one process shares with others by the board: breakers, budgets, and which services it runs. Calls never wait for
+ * What one process shares with others by the board: breakers, budgets, which services it runs and how they fare. Calls never wait for
  * it: they go by what was heard last, and where the board is down by what this process knows itself.
  */
 export interface Sharing extends SharedBreakers, Pick<SharedBudgets, 'ask'> {
   runs(services: readonly string[]): void
 }
 
-export const createSharing = (board: Board, tools: Tools): Sharing => {
+export const createSharing = (board: Board, tools: Tools, pacing: Pick<Pacing, 'report'>): Sharing => {
   const process = tools.dice.uuid()
   const heartbeat = createHeartbeats(board, tools.clock)
   let services: readonly string[] = []
@@ -49,6 +50,7 @@ export const createSharing = (board: Board, tools: Tools): Sharing => {
         await tellServices()
         await breakers.sync()
         await budgets.sync()
+        await pacing.report(board, process)
       }),
     // what isn't given back runs out
     leave: () => next(breakers.leave).catch(() => {}),

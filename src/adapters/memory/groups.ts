@@ -1,8 +1,8 @@
-import type { Arrivals, Groups, KeptGroup, Tally } from '../../contracts/groups.ts'
+import type { Arrivals, Deaths, Groups, KeptGroup, Tally } from '../../contracts/groups.ts'
 import type { KeptLetter, LetterState } from '../../contracts/letters.ts'
 import type { Act } from '../../core/audit.ts'
 import { MOST_ERROR, slotOf } from '../../core/group.ts'
-import type { Letter } from '../../core/letter.ts'
+import { type Letter, retriesOf } from '../../core/letter.ts'
 import type { Instant } from '../../core/time.ts'
 
 /** What can't be told from the letters themselves. The rest is counted when it is asked for. */
@@ -41,6 +41,19 @@ export const noteArrival = (groups: KeptGroups, letter: Letter, back: boolean): 
   groups.set(fingerprint, { ...known, group })
 }
 
+export type KeptDeaths = Map<string, Deaths>
+
+export const noteDeath = (deaths: KeptDeaths, letter: Letter): void => {
+  const { service, topic, event } = letter
+  const name = JSON.stringify([service, topic, event.type])
+  const { letters = 0, retries = 0 } = deaths.get(name) ?? {}
+  deaths.set(name, {
+    ...{ service, topic, type: event.type },
+    letters: letters + 1,
+    retries: retries + retriesOf(letter),
+  })
+}
+
 export const noteResolved = (groups: KeptGroups, fingerprint: string, at: Instant): void => {
   const known = groups.get(fingerprint)
   if (known) known.resolvedAt = Math.max(known.resolvedAt ?? at, at)
@@ -52,8 +65,10 @@ const of = (kept: ReadonlyMap<string, KeptLetter>, fingerprint: string | undefin
 export const groupsOf = (
   kept: Map<string, KeptLetter>,
   groups: KeptGroups,
+  deaths: KeptDeaths,
   append: (act: Act) => unknown,
 ): Groups => ({
+  deaths: async () => [...deaths.values()],
   list: async (beginning, most, except) =>
     [...groups.values()]
       .map(({ group }) => group)

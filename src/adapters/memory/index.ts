@@ -30,7 +30,7 @@ export const open = (async (url, tools) => {
       name: 'memory',
       ledger: ledgerOf(world.rows, now),
       board,
-      letters: lettersOf(world.letters, world.groups, append, world.operations),
+      letters: lettersOf(world.letters, world.groups, world.deaths, append, world.operations),
       operations: operationsOf(world.operations, world.letters, world.groups, append),
       audit: auditOf(world.audit, board),
       companion: transport,

@@ -5,7 +5,15 @@ import { ReprieveError } from '../../core/error.ts'
 import { firstState } from '../../core/letter.ts'
 import { sieveFor } from '../../core/sift.ts'
 import { deskOf } from './desk.ts'
-import { cameBack, groupsOf, type KeptGroups, noteArrival, noteResolved } from './groups.ts'
+import {
+  cameBack,
+  groupsOf,
+  type KeptDeaths,
+  type KeptGroups,
+  noteArrival,
+  noteDeath,
+  noteResolved,
+} from './groups.ts'
 import { endItem, type KeptOperations } from './operations.ts'
 
 /** Newest burial first; letters of one moment by id, so that the order is the same on every page. */
@@ -15,6 +23,7 @@ const newestFirst = (a: KeptLetter, b: KeptLetter): number =>
 export const lettersOf = (
   kept: Map<string, KeptLetter>,
   groups: KeptGroups,
+  deaths: KeptDeaths,
   append: (act: Act) => unknown,
   operations: KeptOperations,
 ): Letters => {
@@ -27,6 +36,7 @@ export const lettersOf = (
       const before = kept.size
       for (const letter of letters) {
         if (kept.has(letter.id)) continue
+        noteDeath(deaths, letter)
         noteArrival(groups, letter, cameBack(groups, kept, letter))
         kept.set(letter.id, { letter, state: firstState(letter), stateAt: letter.buriedAt })
       }
@@ -58,7 +68,7 @@ export const lettersOf = (
       if (act && ids.length > 0) append(actOn(act, ids))
       return marked
     },
-    groups: groupsOf(kept, groups, append),
+    groups: groupsOf(kept, groups, deaths, append),
     desk: deskOf(kept, groups, append),
   }
 }

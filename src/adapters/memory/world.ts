@@ -8,7 +8,7 @@ import { freshParcel } from '../../core/parcel.ts'
 import { matches } from '../../core/pattern.ts'
 import type { Instant } from '../../core/time.ts'
 import { type Box, openBox } from './box.ts'
-import type { KeptGroups } from './groups.ts'
+import type { KeptDeaths, KeptGroups } from './groups.ts'
 import { openRows, type Rows } from './ledger.ts'
 import { type KeptOperations, noOperations } from './operations.ts'
 
@@ -28,6 +28,7 @@ export interface World {
   readonly audit: AuditEntry[]
   readonly groups: KeptGroups
   readonly operations: KeptOperations
+  readonly deaths: KeptDeaths
 }
 
 const named = new Map<string, World>()
@@ -50,6 +51,7 @@ const newWorld = (): World => ({
   audit: [],
   groups: new Map(),
   operations: noOperations(),
+  deaths: new Map(),
 })
 
 const doorName = ({ service, topic }: Address): string => JSON.stringify([service, topic])

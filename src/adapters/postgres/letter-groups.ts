@@ -2,6 +2,7 @@ import type { Arrivals, Groups, KeptGroup, Tally } from '../../contracts/groups.
 import { slotOf } from '../../core/group.ts'
 import { appendTo } from './audit.ts'
 import { instant } from './keys.ts'
+import { deathOf } from './letter-deaths.ts'
 import { regroup } from './letter-regroup.ts'
 import { behind, type Row, talliedOf } from './letter-rows.ts'
 import { boundedOf, readText, textOf } from './letter-words.ts'
@@ -46,6 +47,7 @@ export const groupsOf = (pool: Pool, schema: string, ready: () => Promise<void>)
           count: Number(row.count),
         }),
       ),
+    deaths: async () => (await read(`SELECT * FROM ${schema}.letter_death`, [])).map(deathOf),
     oldest: async (states, service) => {
       const mine = service === undefined ? '' : 'AND l.service = $2'
       const [row] = await read(

@@ -7,6 +7,7 @@ import { sieveFor } from '../../core/sift.ts'
 import type { Instant } from '../../core/time.ts'
 import { instant, wordOf } from './keys.ts'
 import { deskOf } from './letter-desk.ts'
+import { countDeaths } from './letter-deaths.ts'
 import { groupsOf } from './letter-groups.ts'
 import { markAll } from './letter-marks.ts'
 import { countLooking, countTallied, type Place, page } from './letter-pages.ts'
@@ -86,6 +87,7 @@ export const lettersOf = (pool: Pool, schema: string, clock: Clock, ready: () =>
       fresh.map((letter) => [talliedAs(letter, firstState(letter)), 1]),
     )
     await countArrivals(ask, schema, groups)
+    await countDeaths(ask, schema, fresh)
     await tidy(ask)
   }
 

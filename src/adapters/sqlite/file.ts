@@ -4,6 +4,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { Tools } from '../../contracts/tools.ts'
 import { ReprieveError } from '../../core/error.ts'
 import { makeAudit } from './audit-schema.ts'
+import { makeDeaths } from './death-schema.ts'
 import { type Fence, fenceOn } from './fence.ts'
 import { makeOperations } from './operation-schema.ts'
 import { patiently } from './patience.ts'
@@ -54,6 +55,7 @@ export const openFile = async (path: string, tools: Tools): Promise<File> => {
     await patiently(tools, () => makeAudit(first))
     await patiently(tools, () => makeRepairs(first))
     await patiently(tools, () => makeOperations(first))
+    await patiently(tools, () => makeDeaths(first))
     return fileOf(path, first)
   } catch (error) {
     if (resultCode(error) === 26) {

@@ -4,6 +4,7 @@ import type { LetterState } from '../../contracts/letters.ts'
 import { slotOf } from '../../core/group.ts'
 import type { Letter } from '../../core/letter.ts'
 import { appendTo } from './audit.ts'
+import { deathsIn } from './deaths.ts'
 import type { File } from './file.ts'
 import { keptOf } from './letter-rows.ts'
 import { change, joinGroup, TALLIED, talliedAs } from './letter-tallies.ts'
@@ -59,6 +60,7 @@ export const groupsOf = (file: File, writer: Writer): Groups => ({
           }),
         ),
     ),
+  deaths: () => writer.read(() => deathsIn(file)),
   oldest: (states, service) =>
     writer.read(() => {
       const where = service === undefined ? 'state = ?' : 'state = ? AND service = ?'

@@ -3,6 +3,7 @@ import type { LetterState } from '../../contracts/letters.ts'
 import { ARRIVALS_KEPT, MOST_ERROR, slotOf } from '../../core/group.ts'
 import { firstState, type Letter } from '../../core/letter.ts'
 import type { Instant } from '../../core/time.ts'
+import { countDeaths } from './deaths.ts'
 import type { File } from './file.ts'
 import { instant } from './parcels.ts'
 
@@ -53,6 +54,7 @@ export const countArrivals = (file: File, letters: readonly Letter[], now: Insta
     file,
     letters.map((letter) => [talliedAs(letter, firstState(letter)), 1]),
   )
+  countDeaths(file, letters)
   file.sql('DELETE FROM reprieve_letter_arrival WHERE slot < ?').run(slotOf(now - ARRIVALS_KEPT))
 }
 

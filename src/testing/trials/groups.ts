@@ -3,6 +3,7 @@ import type { Tally } from '../../contracts/groups.ts'
 import type { LetterFilter, LetterMark, LetterState } from '../../contracts/letters.ts'
 import { SLOT, slotOf } from '../../core/group.ts'
 import type { Letter } from '../../core/letter.ts'
+import { freshTrail } from '../../core/trail.ts'
 import { type Bench, idsOf, trial } from './letters-bench.ts'
 import type { Trial, TrialWorld } from './trial.ts'
 
@@ -46,6 +47,17 @@ export const groupTrials: readonly Trial[] = [
       all.filter((each) => each.fingerprint === fingerprint).map(({ count }) => count),
       [5],
     )
+  }),
+
+  trial('how many ever died and how often they were tried before is counted once', async (bench) => {
+    const { letters, service, write } = bench
+    const written = write(4, (n) => ({ trail: { ...freshTrail, spent: n } }))
+    await letters.keep(written.slice(0, 3))
+    await letters.keep(written)
+    await letters.mark(marks(written, 'open', 'discarded', 0))
+    const { topic, event } = written[0]!
+    const died = (await letters.groups.deaths()).filter((each) => each.service === service)
+    assert.deepEqual(died, [{ service, topic, type: event.type, letters: 4, retries: 3 }])
   }),
 
   trial('tallies follow every mark, and only those that took effect', async (bench, world) => {
