@@ -15,6 +15,7 @@ import {
   createAuditing,
   createHand,
   createOffice,
+  createWatch,
   enactApart,
   enactTogether,
   foreignDestinations,
@@ -26,10 +27,13 @@ import {
   rememberDestinations,
   scheduleRecovery,
   scheduleRetention,
+  scheduleWatch,
+  type Watch,
 } from './office/index.ts'
 import { openAppStore, openStore, openTransport, withoutSecret } from './open.ts'
 import { type PolicyFor, type RuleBook, withPolicyFor } from './rules/index.ts'
 import { type App, createApp } from './runtime/app.ts'
+import { serveOffice } from './serve.ts'
 import { namedStores } from './stores.ts'
 
 export interface Options {
@@ -75,8 +79,15 @@ export interface Reprieve extends App, AsyncDisposable {
   readonly office: Office
   readonly hand: Hand
   readonly audit: Auditing
+  /** Snapshots of the dead letters, and alerts. Looked at once a minute where this process has an office. */
+  readonly watch: Watch
   /** Where dead letters of this app may lie: of its own services, and of others seen on the same store. */
   knownDestinations(): Promise<readonly Destination[]>
+  /**
+   * The office on its own: takes over what arrives wherever services of this store or this rule book bury, also those that
+   * start later, and runs its jobs. Several on one store share the work. Until close.
+   */
+  serve(): Promise<void>
   /** Drains, then closes the connections. */
   close(within?: Millis): Promise<void>
 }
@@ -128,13 +139,21 @@ export const reprieve = async (options: Options = {}): Promise<Reprieve> => {
   const hand = createHand(app.store.board, now, { as, enact })
   const watchdog = options.watchdog === undefined ? undefined : startWatchdog(options.watchdog, tools)
   const withOffice = options.office ?? true
+  const { letters } = store
+  const watch = createWatch({ letters, board: store.board, processes: app.store.board, tools, book })
   if (withOffice) {
     scheduleRecovery(app.every, office, book, options.recovery, systemProcess())
     scheduleRetention(app.every, office, book, options.retention, systemProcess())
+    scheduleWatch(app.every, watch, now)
   }
   let closing: Promise<void> | undefined
 
+  const serving = new AbortController()
+  let looking: Promise<void> | undefined
+
   const close = async (within?: Millis): Promise<void> => {
+    serving.abort()
+    await looking
     await app.drain(within)
     await watchdog?.stop()
     await office.close()
@@ -158,12 +177,20 @@ export const reprieve = async (options: Options = {}): Promise<Reprieve> => {
     office,
     hand,
     audit: createAuditing(store.audit, tools.clock),
+    watch,
     knownDestinations: () => knownDestinations(store.board, book),
     start: async () => {
       await app.start()
       const destinations = app.destinations()
       await rememberDestinations(store.board, destinations)
       if (withOffice) await office.open([...destinations, ...foreignDestinations(book)])
+    },
+    serve: async () => {
+      const known = () => knownDestinations(store.board, book)
+      // what is wrong at the beginning is told to whoever asked for it
+      await office.open(await known())
+      await app.start()
+      looking = serveOffice(office, known, tools, serving.signal)
     },
     close: closeOnce,
     [Symbol.asyncDispose]: () => closeOnce(),

@@ -15,5 +15,6 @@ export const action =
   async (...given: unknown[]): Promise<void> => {
     const command = given.at(-1) as Command
     const args = given.slice(0, -2) as unknown as A
-    process.exitCode = (await run(command.optsWithGlobals<O>(), ...args)) ?? 0
+    const options = command.optsWithGlobals<O & { jsonl?: true }>()
+    process.exitCode = (await run(options.jsonl ? { ...options, json: true } : options, ...args)) ?? 0
   }

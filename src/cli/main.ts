@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { fail } from './failure.ts'
+import { wantsJson } from './print/say.ts'
 import { createProgram } from './program.ts'
 
 // whoever reads our answers may stop in the middle: `reprieve dlq list | head -1`
@@ -10,7 +11,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 try {
   await createProgram().parseAsync()
 } catch (error) {
-  process.exitCode = fail(error, process.argv.includes('--json'))
+  process.exitCode = fail(error, wantsJson())
 }
 // a connection that won't close must not keep anyone waiting: the work is done
 setTimeout(() => process.exit(), 3000).unref()

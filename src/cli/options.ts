@@ -38,6 +38,7 @@ export const withCommon = (program: Command): Command =>
       ),
     )
     .option('--json', 'answer in JSON, for programs')
+    .option('--jsonl', 'the same, and of a list one thing a line')
 
 /** What the library is to open. */
 export const openOptions = (flags: Common): Options => {

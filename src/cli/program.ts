@@ -5,9 +5,11 @@ import { registerDlq } from './dlq/command.ts'
 import { registerDoctor } from './doctor.ts'
 import { registerHand } from './hand/command.ts'
 import { withCommon } from './options.ts'
+import { wantsJson } from './print/say.ts'
 import { registerPublish } from './publish/command.ts'
 import { registerRules } from './rules/command.ts'
 import { registerRun } from './run.ts'
+import { registerServe } from './serve.ts'
 import { registerTrials } from './trials.ts'
 import { version } from './version.ts'
 
@@ -21,10 +23,11 @@ export const createProgram = (): Command => {
     // commands made after this inherit it
     .exitOverride()
     .configureOutput({
-      outputError: (text, write) => (process.argv.includes('--json') ? undefined : write(text)),
+      outputError: (text, write) => (wantsJson() ? undefined : write(text)),
     })
   registerDemo(program)
   registerRun(program)
+  registerServe(program)
   registerPublish(program)
   registerDlq(program)
   registerHand(program)

@@ -6,17 +6,16 @@ import type { Journal } from '../contracts/journal.ts'
 import type { Tx } from '../contracts/tx.ts'
 import { ReprieveError } from '../core/error.ts'
 import type { Millis } from '../core/time.ts'
-import { withoutSecret } from '../open.ts'
 import { type Reprieve, reprieve } from '../reprieve.ts'
 import { action, type Ended } from './action.ts'
 import { asDuration, type Common, openOptions } from './options.ts'
 import { factJson, factLines } from './print/facts.ts'
-import { inert } from './print/inert.ts'
 import { calmOnStderr } from './print/paint.ts'
 import { remark, say } from './print/say.ts'
 import { span } from './print/time.ts'
 import { supervise } from './supervise.ts'
 import { isSupervised, type Overseer, overseer } from './supervised.ts'
+import { whatIsUsed } from './used.ts'
 
 interface RunOptions extends Common {
   readonly drain: Millis
@@ -88,13 +87,6 @@ const serveUntilAsked = async (options: RunOptions, module: string, overseen: Ov
     await app.close(options.drain)
   }
 }
-
-const whatIsUsed = ({ rules, transport, store }: ReturnType<typeof openOptions>): string =>
-  [
-    `rules ${inert(typeof rules === 'string' ? rules : 'as built in')}`,
-    `transport ${inert(withoutSecret(transport ?? 'sqlite:reprieve.db'))}`,
-    ...(store === undefined ? [] : [`store ${inert(withoutSecret(store))}`]),
-  ].join(', ')
 
 const loadModule = async (path: string): Promise<{ register: Register; tx?: Tx | undefined }> => {
   const file = resolve(path)

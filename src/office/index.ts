@@ -1,4 +1,5 @@
 export type { Acting } from './acting.ts'
+export type { KeptAlert } from './alerts.ts'
 export { type AuditFilter, type Auditing, createAuditing, type Verified } from './auditing.ts'
 export { decisionsOf } from './decisions.ts'
 export { foreignDestinations, knownDestinations, rememberDestinations } from './destinations.ts'
@@ -18,3 +19,11 @@ export type { RepairOptions, RepairResult, VersionStory } from './repairing.ts'
 export { type Removed, type RetentionOptions, scheduleRetention } from './retention.ts'
 export type { Selection } from './selection.ts'
 export type { Stats, SubscriptionStats } from './stats.ts'
+export {
+  type AlertList,
+  createWatch,
+  type History,
+  scheduleWatch,
+  WATCH_JOB,
+  type Watch,
+} from './watch.ts'

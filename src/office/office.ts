@@ -29,7 +29,7 @@ import { createWorking } from './working.ts'
 export interface Office extends Finding, Repairing, Moving, Retention, Filing {
   /** Where receipts of this office's replays arrive. */
   readonly receiptTo: string
-  /** Begins to take over what arrives at the destinations, and goes on until close. */
+  /** Begins to take over what arrives at the destinations, those that are new to it, and goes on until close. */
   open(destinations: readonly Destination[]): Promise<void>
   /** Takes over what lies at the destinations now. Answers how many letters and receipts that were. */
   catchUp(destinations: readonly Destination[], stop: AbortSignal): Promise<number>
@@ -81,16 +81,16 @@ export const createOffice = async (options: OfficeOptions): Promise<Office> => {
   let workingOff: Promise<void> | undefined
   const opened: { intake: Intake; running: Promise<void> }[] = []
 
-  const intakes = (destinations: readonly Destination[]): Promise<Intake[]> => {
-    const all = [...destinations, { name: receiptTo }]
-    return Promise.all(
+  const names = new Set<string>()
+
+  const intakes = (destinations: readonly Destination[]): Promise<Intake[]> =>
+    Promise.all(
       sources.flatMap((source) =>
-        all
+        destinations
           .filter(({ foreign }) => !foreign || source === transport)
           .map((each) => openIntake(source, each, letters, tools, keepingOf(book, each.name))),
       ),
     )
-  }
 
   /** A receipt must find its destination: it is made ready before the first parcel leaves. */
   const prepareReceipts = async (): Promise<void> => {
@@ -123,15 +123,16 @@ export const createOffice = async (options: OfficeOptions): Promise<Office> => {
     lives: (kept) => livesOf(letters, kept, book),
     receiptTo,
     open: async (destinations) => {
-      for (const intake of await intakes(destinations))
-        opened.push({ intake, running: intake.run(stop.signal) })
+      const fresh = [...destinations, { name: receiptTo }].filter(({ name }) => !names.has(name))
+      for (const intake of await intakes(fresh)) opened.push({ intake, running: intake.run(stop.signal) })
+      for (const { name } of fresh) names.add(name)
       workingOff ??= working.run(stop.signal)
       regrouping ??= finding.regroup(stop.signal).catch((error: Error) => {
         journal({ at: clock.now(), is: 'trouble', where: 'grouping letters anew', error })
       })
     },
     catchUp: async (destinations, signal) => {
-      const once = await intakes(destinations)
+      const once = await intakes([...destinations, { name: receiptTo }])
       try {
         const taken = await Promise.all(once.map((intake) => intake.catchUp(signal)))
         return taken.reduce((sum, each) => sum + each, 0)

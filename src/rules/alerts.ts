@@ -24,6 +24,8 @@ const alertsFrom = ({ pick, note }: Pick<Picker<WrittenRules>, 'pick' | 'note'>)
         over: own?.from === undefined ? '>' : '>=',
         threshold,
         ...(own?.atLeast !== undefined && { atLeast: own.atLeast }),
+        ...(own?.for !== undefined && { hold: own.for }),
+        ...(own?.calm !== undefined && { calm: own.calm }),
         severity: own?.severity ?? severity,
         action: own?.action ?? action,
       },

@@ -36,6 +36,9 @@ export interface Alert {
   readonly threshold: number
   /** Below so many in all the alert stays quiet. */
   readonly atLeast?: number
+  /** How long it must be over the threshold, and how long not, where the book says so. */
+  readonly hold?: Millis
+  readonly calm?: Millis
   readonly severity: Severity
   readonly action: string
 }

@@ -153,6 +153,8 @@ export const MEANINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     above: 'Raised when it is more than this.',
     from: 'Raised when it is this or more.',
     atLeast: 'Below so many in all it stays quiet.',
+    for: 'Raised when it is so for this long; a minute unless told.',
+    calm: 'Ended when it is not so for this long, or at once below four fifths of the threshold; ten minutes unless told.',
     severity: 'How urgent it is.',
     action: 'What to do then.',
   },

@@ -140,6 +140,8 @@ const alertShape = (unit: Unit) => {
     above: thresholdOf(unit).optional(),
     from: thresholdOf(unit).optional(),
     atLeast: whole(0).optional(),
+    for: duration.optional(),
+    calm: duration.optional(),
     severity: choice('info', 'warning', 'critical').optional(),
     action: text.optional(),
   }).refine(({ above, from }) => above === undefined || from === undefined, {

@@ -6,6 +6,7 @@ import {
   createAuditing,
   createHand,
   createOffice,
+  createWatch,
   enactTogether,
   type Hand,
   type Office,
@@ -13,6 +14,8 @@ import {
   type RetentionOptions,
   scheduleRecovery,
   scheduleRetention,
+  scheduleWatch,
+  type Watch,
 } from '../office/index.ts'
 import { emptyBook, type PolicyFor, type RuleBook, readRules, withPolicyFor } from '../rules/index.ts'
 import { type App, createApp } from '../runtime/app.ts'
@@ -35,6 +38,8 @@ export interface TestAppOptions {
   readonly recovery?: boolean | RecoveryOptions
   /** As of `reprieve`, and else only where the rules say so. */
   readonly retention?: boolean | RetentionOptions
+  /** Whether it is looked once a minute, as in `reprieve`, for what alerts are about. Default: no, look by `watch.look()`. */
+  readonly watch?: boolean
   /** The same seed, the same dice. */
   readonly seed?: number
   /** When virtual time begins. */
@@ -55,6 +60,7 @@ export interface TestApp extends Omit<App, 'drain'>, Looking, AsyncDisposable {
   readonly office: Office
   readonly hand: Hand
   readonly audit: Auditing
+  readonly watch: Watch
   /** Done by itself before the first event is published. */
   start(): Promise<void>
   /** Turns the clock until nothing waits and nothing is in flight; rejects after `most` of virtual time, a day unless told. */
@@ -102,6 +108,9 @@ export const testApp = async (options: TestAppOptions = {}): Promise<TestApp> =>
   scheduleRecovery(app.every, office, book, options.recovery, 'test')
   if (options.retention ?? book.retention)
     scheduleRetention(app.every, office, book, options.retention, 'test')
+  const { letters, board } = store
+  const watch = createWatch({ letters, board, processes: board, tools, book })
+  if (options.watch) scheduleWatch(app.every, watch, clock.now)
 
   let starting: Promise<void> | undefined
   const start = (): Promise<void> => {
@@ -150,6 +159,7 @@ export const testApp = async (options: TestAppOptions = {}): Promise<TestApp> =>
     office,
     hand,
     audit: createAuditing(store.audit, clock),
+    watch,
     start,
     settled,
     publish: async (...event) => {

@@ -58,6 +58,16 @@ const contenders = ({ here }: Report, name: string): readonly string[] =>
   here
     .filter(({ race }) => race === name)
     .flatMap(({ contender }) => (/Redis/.test(contender) ? [] : contender))
+describe('the office bench', () => {
+  it('keeps and replays every letter, and reads no more rows where there are more letters', {
+    timeout: PATIENCE,
+  }, async () => {
+    const report = await run('office')
+    expect(counted(report, 'rows read for a page of 50, times as many', /times the letters/)).toEqual([1])
+    expect(counted(report, 'rows of groups and tallies, times as many', /times the letters/)).toEqual([1])
+    expect(report.here.map(({ race }) => race)).toContain('replay')
+  })
+})
 
 describeWith('amqp', 'the rabbitmq bench', () => {
   it('counts every event, and at most two round trips for a retry', { timeout: PATIENCE }, async () => {

@@ -51,7 +51,7 @@ const asTime = (text: string): Instant => {
 const list = async (flags: ListFlags): Promise<Ended> => {
   await using app = await openAudited(flags)
   const entries = await app.audit.list(filterOf(flags), flags.limit, flags.before)
-  if (flags.json) return sayJson({ entries })
+  if (flags.json) return sayJson({ entries }, entries)
   if (entries.length === 0) return say('nothing was done by hand that fits')
   say(table(columns(systemClock.now()), entries, columnsHere()))
   if (entries.length === flags.limit)
@@ -67,7 +67,7 @@ const filterOf = ({ act, who, from, to }: ListFlags): AuditFilter => ({
 
 const columns = (now: Instant): readonly Column<AuditEntry>[] => [
   { title: '#', of: ({ seq }) => String(seq), align: 'right' },
-  { title: 'at', of: ({ at }) => shown(at) },
+  { title: 'at', of: ({ at }) => shown(at), least: 16 },
   { title: 'age', of: ({ at }) => span(now - at), align: 'right' },
   { title: 'who', of: ({ who }) => who, least: 8 },
   { title: 'act', of: ({ act }) => act, paint: strong },

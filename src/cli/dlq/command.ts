@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { registerAlerts } from './alerts.ts'
 import { registerDiff } from './diff.ts'
 import { registerDiscard } from './discard.ts'
 import { registerExport } from './export.ts'
@@ -19,6 +20,7 @@ export const registerDlq = (program: Command): void => {
   const dlq = program.command('dlq').description('dead letters: find, understand, repair, replay, discard')
   registerGroups(dlq)
   registerStats(dlq)
+  registerAlerts(dlq)
   registerList(dlq)
   registerShow(dlq)
   registerTend(dlq)

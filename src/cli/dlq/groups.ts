@@ -31,7 +31,7 @@ const groups = async (flags: GroupsFlags): Promise<Ended> => {
   const { service, all = false, limit } = flags
   const found = await opened.app.office.groups({ all, ...(service !== undefined && { service }) })
   const shown = found.slice(0, limit)
-  if (flags.json) return sayJson({ count: found.length, groups: shown })
+  if (flags.json) return sayJson({ count: found.length, groups: shown }, shown)
   if (shown.length === 0) return say('no dead letters')
   say(table(columns(systemClock.now()), shown, columnsHere()))
   const rest = found.slice(limit)

@@ -5,6 +5,7 @@ import { iso } from '../../core/time.ts'
 import type { AttemptRecord } from '../../core/trail.ts'
 import { inert, inertLines } from '../print/inert.ts'
 import { bad, calm, strong } from '../print/paint.ts'
+import { columnsHere } from '../print/say.ts'
 import { table } from '../print/table.ts'
 import { padded } from '../print/width.ts'
 
@@ -82,12 +83,19 @@ const trail = ({ trail: { records, spent } }: Letter): string => {
       { title: 'at', of: ({ at }) => iso(at) },
       { title: 'category', of: ({ category }) => category },
       { title: 'kind', of: ({ kind }) => kind },
-      { title: 'error', of: ({ name, error }) => `${name}: ${error}` },
+      { title: 'error', of: ({ name, error }) => `${name}: ${error}`, least: 20 },
     ],
     records,
+    roomHere(),
   )
   const left = spent - records.length
   return left > 0 ? `${rows}\n${calm(`${left} between them are not kept`)}` : rows
+}
+
+/** What is shown is indented. */
+const roomHere = (): number | undefined => {
+  const columns = columnsHere()
+  return columns === undefined ? undefined : columns - 2
 }
 
 const attributes = (event: Event): readonly (readonly [string, string])[] => {

@@ -39,7 +39,10 @@ const list = async (flags: ListFlags): Promise<Ended> => {
   const after = flags.after === undefined ? undefined : (await wholeIds(office, [flags.after]))[0]
   const found = await office.find(filter, { limit: flags.limit, ...(after !== undefined && { after }) })
   const { letters, next, count, whole } = found
-  if (flags.json) return sayJson({ count, whole, next: next ?? null, letters: letters.map(recordOf) })
+  if (flags.json) {
+    const records = letters.map(recordOf)
+    return sayJson({ count, whole, next: next ?? null, letters: records }, records)
+  }
   if (letters.length === 0)
     return say(count === 0 ? 'no dead letters' : `none after that one, ${countText(found)} in all`)
   say(table(columns(systemClock.now()), letters, columnsHere()))

@@ -3,21 +3,36 @@ import { systemClock } from '../../adapters/system/clock.ts'
 import type { Instant } from '../../core/time.ts'
 import type { Stats, SubscriptionStats } from '../../office/index.ts'
 import { action, type Ended } from '../action.ts'
-import type { Common } from '../options.ts'
+import { asCount, type Common } from '../options.ts'
 import { strong } from '../print/paint.ts'
 import { columnsHere, say, sayJson } from '../print/say.ts'
 import { spark } from '../print/spark.ts'
 import { table } from '../print/table.ts'
 import { span } from '../print/time.ts'
+import { historyText } from './history.ts'
 import { facts } from './letter.ts'
 import { openOffice } from './office.ts'
 
 export const registerStats = (dlq: Command): void => {
-  dlq.command('stats').description('how the dead letters stand').action(action(stats))
+  dlq
+    .command('stats')
+    .description('how the dead letters stand')
+    .option('--history', 'how they stood: a snapshot for each five minutes, and where it goes')
+    .option('--limit <count>', 'with --history: at most so many snapshots, the newest', asCount, 10)
+    .action(action(stats))
 }
 
-const stats = async (flags: Common): Promise<Ended> => {
+interface StatsFlags extends Common {
+  readonly history?: true
+  readonly limit: number
+}
+
+const stats = async (flags: StatsFlags): Promise<Ended> => {
   await using opened = await openOffice(flags)
+  if (flags.history) {
+    const history = await opened.app.watch.history(flags.limit)
+    return flags.json ? sayJson(history, history.snapshots) : say(historyText(history))
+  }
   const found = await opened.app.office.stats()
   if (flags.json) return sayJson(found)
   say(statsText(found, systemClock.now()))

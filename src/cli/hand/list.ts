@@ -1,5 +1,6 @@
 import type { Instant } from '../../core/time.ts'
 import type { BreakerLine } from '../../office/index.ts'
+import { columnsHere } from '../print/say.ts'
 import { type Column, table } from '../print/table.ts'
 import { span } from '../print/time.ts'
 
@@ -14,23 +15,25 @@ export const breakerTable = (lines: readonly BreakerLine[], now: Instant): strin
     }) satisfies Column<BreakerLine>
   return table<BreakerLine>(
     [
-      { title: 'breaker', of: ({ name }) => name },
+      { title: 'breaker', of: ({ name }) => name, least: 8 },
       { title: 'state', of: ({ report }) => report?.state ?? 'not seen' },
       { title: 'for', of: ({ report }) => ago(report?.since), align: 'right' },
-      { title: 'over all', of: overAll },
+      { title: 'over all', of: overAll, least: 6 },
       { title: 'tripped', of: (line) => ago(tripOf(line)), align: 'right' },
       count('calls', ({ calls }) => calls),
       count('well', ({ successes }) => successes),
       count('failed', ({ failures }) => failures),
       count('refused', ({ rejections }) => rejections),
       count('changes', ({ transitions }) => transitions),
-      { title: 'process', of: ({ report }) => report?.process.slice(-12) ?? '' },
+      { title: 'process', of: ({ report }) => report?.process.slice(-12) ?? '', least: 6 },
       {
         title: 'ordered',
         of: ({ forced }) => (forced ? `${forced.to} by ${forced.by}, for ${span(forced.until - now)}` : ''),
+        least: 8,
       },
     ],
     lines,
+    columnsHere(),
   )
 }
 

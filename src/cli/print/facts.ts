@@ -1,5 +1,7 @@
 import type { About, Fact, Journal } from '../../contracts/journal.ts'
 import type { Failure } from '../../core/failure.ts'
+import { WATCH_JOB } from '../../office/index.ts'
+import { alertText } from './alert.ts'
 import { inert } from './inert.ts'
 import { bad, calm, good, strong, warn } from './paint.ts'
 import { sayJson } from './say.ts'
@@ -9,7 +11,15 @@ import { padded } from './width.ts'
 export type Loudness = 'all' | 'quiet'
 
 /** Quiet is for those who want to hear only of what needs them. */
-const QUIET: ReadonlySet<Fact['is']> = new Set(['dead', 'batch failed', 'breaker', 'trouble', 'notice'])
+const QUIET: ReadonlySet<Fact['is']> = new Set([
+  'dead',
+  'batch failed',
+  'breaker',
+  'trouble',
+  'notice',
+  'alert raised',
+  'alert ended',
+])
 
 /** A reader of the journal that writes a line per fact, for people. */
 export const factLines = (write: (line: string) => void, loudness: Loudness): Journal => {
@@ -85,7 +95,15 @@ const lineOf = (fact: Fact, failure: Failure | undefined): string | undefined =>
     }
     case 'breaker':
       return `${verb('breaker', fact.to === 'closed' ? good : warn)}${inert(fact.name)}  ${fact.from} → ${fact.to}`
+    case 'alert raised':
+    case 'alert ended': {
+      const paint = fact.is === 'alert ended' ? good : fact.severity === 'critical' ? bad : warn
+      const what = `${alertText(fact)}, ${fact.severity}`
+      return `${verb(fact.is === 'alert ended' ? 'ended' : 'alert', paint)}${inert(fact.of)}  ${what}  ${calm(inert(fact.action))}`
+    }
     case 'job':
+      // somebody looks each minute: only what he sees is worth a line
+      if (fact.name === WATCH_JOB) return undefined
       return `${verb('job', calm)}${inert(fact.name)}  ${calm(span(fact.took))}`
     case 'batch failed': {
       const what = `${fact.failed} of ${fact.size} failed${fact.timedOut ? ', it took too long' : ''}`

@@ -3,7 +3,16 @@ import { toJsonLine } from './inert.ts'
 /** Answers go to stdout, remarks to stderr: what is piped on holds nothing but answers. */
 export const say = (text: string): void => void process.stdout.write(`${text}\n`)
 
-export const sayJson = (value: unknown): void => say(toJsonLine(value))
+/** Asked by the command line as it was typed: what is wrong with the options themselves is told in JSON too. */
+export const wantsJson = (): boolean => process.argv.includes('--json') || wantsLines()
+
+const wantsLines = (): boolean => process.argv.includes('--jsonl')
+
+/** On one line; where lines were asked for and it is a list, or has one, each thing of it on its own. */
+export const sayJson = (value: unknown, list?: readonly unknown[]): void => {
+  const each = list ?? (Array.isArray(value) ? value : undefined)
+  for (const one of each && wantsLines() ? each : [value]) say(toJsonLine(one))
+}
 
 export const remark = (text: string): void => void process.stderr.write(`${text}\n`)
 

@@ -33,16 +33,29 @@ export const table = <Row>(columns: readonly Column<Row>[], rows: readonly Row[]
 
 const plain = (text: string): string => text
 
-/** Takes from the widest of the columns that may give, until all fit or nothing more can be given. */
+/** What a column still says something with, where there is hardly any room. */
+const HARDLY = 4
+
+/**
+ * Takes from the widest of the columns that may give, until all fit or nothing more can be given. On a narrow terminal they
+ * give more than they like, and then the others: but a number that is cut would be another number.
+ */
 const shrink = <Row>(columns: readonly Column<Row>[], wanted: readonly number[], most: number): number[] => {
   const widths = [...wanted]
+  const floors: readonly ((column: Column<Row>) => number | undefined)[] = [
+    ({ least }) => least,
+    ({ least }) => (least === undefined ? undefined : HARDLY),
+    ({ align }) => (align === 'right' ? undefined : HARDLY),
+  ]
   let over = widths.reduce((sum, width) => sum + width, 0) + GAP.length * (columns.length - 1) - most
-  while (over > 0) {
-    const room = columns.map(({ least }, i) => (least === undefined ? 0 : widths[i]! - least))
-    const i = room.indexOf(Math.max(...room))
-    if (room[i]! <= 0) break
-    widths[i]!--
-    over--
+  for (const floorOf of floors) {
+    while (over > 0) {
+      const room = columns.map((column, i) => widths[i]! - (floorOf(column) ?? widths[i]!))
+      const i = room.indexOf(Math.max(...room))
+      if (room[i]! <= 0) break
+      widths[i]!--
+      over--
+    }
   }
   return widths
 }

@@ -1,0 +1,111 @@
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { widthOf } from '../../src/cli/print/width.ts'
+import { reprieve } from '../../src/index.ts'
+import { sampleLetters } from '../../src/testing/letters.ts'
+import { type Ended, folderWith, startNode } from './child.ts'
+
+const MINUTE = 60_000
+const NASTY = 'x\u001b[2J\u202e東京タワー👩🏽‍🚀 evil\u0007\u200b'
+
+/** As on a terminal of so many columns: what decides is whether stdout says it is one. */
+const TERMINAL = (columns: number) =>
+  `Object.defineProperty(process.stdout,'isTTY',{value:true});process.stdout.columns=${columns};` +
+  "import{WriteStream}from'node:tty';process.stdout.getColorDepth=WriteStream.prototype.getColorDepth;"
+
+const onTerminal = (
+  columns: number,
+  args: readonly string[],
+  cwd: string,
+  env: Record<string, string> = {},
+): Promise<Ended> => {
+  const preload = `data:text/javascript,${encodeURIComponent(TERMINAL(columns))}`
+  const main = join(import.meta.dirname, '../../src/cli/main.ts')
+  return startNode(['--import', preload, main, ...args], { cwd, env: { TERM: 'xterm-256color', ...env } })
+    .ended
+}
+
+const COLOUR = /\u001b\[[\d;]*m/g
+const plain = (text: string): string => text.replaceAll(COLOUR, '')
+
+/** Letters, groups, acts, alerts and snapshots with what nobody wants on his terminal. */
+const filled = async (): Promise<string> => {
+  const cwd = folderWith({
+    'reprieve.yaml': `version: 1\ndefaults: { alerts: { depth: { from: 1, for: 1s, action: ${JSON.stringify(NASTY.replaceAll(/[^\x20-\x7e]/g, '?'))} } } }\n`,
+  })
+  await using app = await reprieve({
+    transport: `sqlite:${join(cwd, 'reprieve.db')}`,
+    rules: join(cwd, 'reprieve.yaml'),
+    office: false,
+  })
+  const letters = sampleLetters(4, Date.now() - 60 * MINUTE, (n) => ({
+    ...{ id: `0000000${n}-1111-4222-8333-444444444444`, fingerprint: `f1-000000000000000${n}` },
+    ...{ error: `${NASTY} ${n}`, service: `${NASTY}${n}`, topic: NASTY, code: NASTY },
+  }))
+  await app.store.letters.keep(letters)
+  await app.office.tend('f1-0000000000000001', { owner: NASTY, note: NASTY }, { reason: NASTY })
+  await app.watch.look()
+  await new Promise((resolve) => setTimeout(resolve, 1100))
+  await app.watch.look()
+  await app.watch.snapshot()
+  return cwd
+}
+
+const TABLES = [
+  ['dlq', 'list'],
+  ['dlq', 'groups'],
+  ['dlq', 'stats'],
+  ['dlq', 'stats', '--history'],
+  ['dlq', 'alerts'],
+  ['dlq', 'show', '00000001'],
+  ['dlq', 'show', 'f1-0000000000000001'],
+  ['audit', 'list'],
+] as const
+
+it('tables fit the terminal, whatever others wrote, and what they wrote is inert', async () => {
+  const cwd = await filled()
+  for (const args of TABLES) {
+    const shown = await onTerminal(80, args, cwd)
+    const name = args.join(' ')
+    expect(shown, name).toMatchObject({ code: 0 })
+    const text = plain(shown.stdout)
+    expect(text, name).not.toMatch(
+      /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069]/,
+    )
+    // facts are lines that a reader may want whole; of a table no line is wider than the terminal
+    if (args[1] === 'show') continue
+    const rows = args[1] === 'stats' && args.length === 2 ? text.split('\n\n').at(-1)! : text
+    const widths = rows.split('\n').map(widthOf)
+    expect(Math.max(...widths), `${name}\n${rows}`).toBeLessThanOrEqual(80)
+  }
+}, 240_000)
+
+it('colour only on a terminal, and not where NO_COLOR asks for none', async () => {
+  const cwd = await filled()
+  const args = ['dlq', 'list']
+  const [coloured, asked, piped] = await Promise.all([
+    onTerminal(120, args, cwd),
+    onTerminal(120, args, cwd, { NO_COLOR: '1' }),
+    startNode([join(import.meta.dirname, '../../src/cli/main.ts'), ...args], { cwd }).ended,
+  ])
+  expect(coloured.stdout).toMatch(COLOUR)
+  expect(asked.stdout).not.toMatch(COLOUR)
+  expect(piped.stdout).not.toMatch(COLOUR)
+}, 120_000)
+
+it('--jsonl is one thing a line, and errors are JSON too', async () => {
+  const cwd = await filled()
+  const main = join(import.meta.dirname, '../../src/cli/main.ts')
+  const lines = async (...args: string[]) =>
+    (await startNode([main, ...args, '--jsonl'], { cwd }).ended).stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+  expect((await lines('dlq', 'list')).map(({ dlqId }) => dlqId)).toHaveLength(4)
+  expect((await lines('dlq', 'groups')).map(({ open }) => open)).toEqual([1, 1, 1, 1])
+  expect(await lines('audit', 'list')).toMatchObject([{ act: 'tend' }])
+  expect((await lines('dlq', 'alerts')).map(({ metric }) => metric)).toEqual(Array(4).fill('depth'))
+  expect(await lines('dlq', 'stats')).toMatchObject([{ open: 4 }])
+  const wrong = await startNode([main, 'dlq', 'show', 'nobody00', '--jsonl'], { cwd }).ended
+  expect(JSON.parse(wrong.stderr)).toMatchObject({ error: { code: 'unknown_letter' } })
+}, 240_000)
