@@ -5,5 +5,6 @@ export const BENCHES: Readonly<Record<string, () => Promise<{ open: OpenBench }>
   rabbitmq: () => import('./rabbitmq/index.ts'),
   kafka: () => import('./kafka/index.ts'),
   policy: () => import('./policy/index.ts'),
+  office: () => import('./office/index.ts'),
   rules: () => import('./rules/index.ts'),
 }

@@ -1,0 +1,74 @@
+import { cpSync } from 'node:fs'
+import { open as openSqlite } from '../../src/adapters/sqlite/index.ts'
+import { createOffice } from '../../src/office/index.ts'
+import { replayParcel } from '../../src/office/replay.ts'
+import { freshFile } from '../embedded/file.ts'
+import type { Contender, Heat } from '../harness.ts'
+import { fileWith, lettersFrom, serviceOf, TYPE, tools } from './letters.ts'
+
+/** As many as an operation sends at once. */
+const BATCH = 50
+
+const address = { service: serviceOf(0), topic: TYPE, consumerGroup: serviceOf(0) }
+
+const openCopy = async (folder: string, letters: number) => {
+  const copy = freshFile()
+  cpSync(await fileWith(folder, letters, 0), copy.path)
+  const { transport, store } = await openSqlite(copy.url, tools)
+  const inlet = await transport.subscribe({
+    ...{ ...address, types: [TYPE], order: 'none', destinations: [], lease: 60_000, window: 100 },
+  })
+  const close = async (): Promise<void> => {
+    await inlet.close()
+    await transport.close()
+    await store.close()
+    copy.clear()
+  }
+  const waiting = async () => (await inlet.lag()).waiting
+  return { transport, store, waiting, close }
+}
+
+/** Letters that are in memory already, fifty in a call, and nothing remembered of it. */
+export const rawForwarding = (folder: string): Contender => ({
+  name: 'raw',
+  prepare: async (events): Promise<Heat> => {
+    const { transport, waiting, close } = await openCopy(folder, events)
+    const letters = lettersFrom(0, events, 0)
+    return {
+      run: async () => {
+        for (let from = 0; from < events; from += BATCH) {
+          const now = tools.clock.now()
+          const some = letters.slice(from, from + BATCH)
+          await transport.forward(
+            address,
+            some.map((letter) => replayParcel(letter, 'nowhere', now)),
+          )
+        }
+        return { events: await waiting() }
+      },
+      close,
+    }
+  },
+})
+
+/** Found by a filter, frozen, read, marked with the audit, forwarded. */
+export const replaying = (folder: string, aim: number): Contender => ({
+  name: 'reprieve',
+  aim,
+  prepare: async (events): Promise<Heat> => {
+    const { transport, store, waiting, close } = await openCopy(folder, events)
+    const office = await createOffice({ transport, store, tools })
+    return {
+      run: async () => {
+        const { sent, skipped } = await office.replay({ service: address.service })
+        if (skipped.length > 0) throw new Error(`${skipped.length} were not sent`)
+        const there = await waiting()
+        return { events: Math.min(there, sent.length) }
+      },
+      close: async () => {
+        await office.close()
+        await close()
+      },
+    }
+  },
+})
