@@ -41,7 +41,7 @@ export const rawForwarding = (folder: string): Contender => ({
           const some = letters.slice(from, from + BATCH)
           await transport.forward(
             address,
-            some.map((letter) => replayParcel(letter, 'nowhere', now)),
+            some.map((letter) => replayParcel({ letter }, 'nowhere', now)),
           )
         }
         return { events: await waiting() }
