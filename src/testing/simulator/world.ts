@@ -101,7 +101,10 @@ export const createBeyond = (options: BeyondOptions): Beyond => {
           name: 'memory',
           ledger: plant.ledger?.(ledger, life) ?? ledger,
           board,
-          letters: gateLetters(lettersOf(store.letters, store.groups, store.deaths, append, store.operations), life),
+          letters: gateLetters(
+            lettersOf(store.letters, store.groups, store.deaths, append, store.operations),
+            life,
+          ),
           operations: gateOperations(
             operationsOf(store.operations, store.letters, store.groups, append),
             life,
