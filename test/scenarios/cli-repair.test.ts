@@ -57,26 +57,19 @@ describe('reprieve dlq repair', () => {
   })
 
   it('never takes everything because nothing was said, and shows where a mistake is', async () => {
-    const cwd = folderWith({ 'bad.json': '[{"op":"merge"}]', 'none.json': 'no json' })
+    const cwd = folderWith({ 'bad.json': '[{"op":"merge"}]' })
     const [one, two] = await withLetters(cwd)
     const wrong = async (...args: string[]) => {
       const { code, stderr } = await cli(['dlq', ...args], { cwd })
       expect(code).toBe(2)
       return stderr
     }
-    for (const verb of ['repair', 'discard', 'restore', 'release']) {
-      const change = verb === 'repair' ? ['--set', '$.a=1'] : []
-      expect(await wrong(verb, ...change)).toContain('nothing is selected')
-      expect(await wrong(verb, one!, '--service', 'mail-svc', ...change)).toContain('one of them, not both')
-    }
+    expect(await wrong('repair', '--set', '$.a=1')).toContain('nothing is selected')
+    expect(await wrong('restore', one!, '--service', 'mail-svc')).toContain('one of them, not both')
     expect(await wrong('repair', one!, '--set', '$.a.=1')).toMatch(
       /a name is missing after the dot.*\n {2}\$\.a\.\n {5}\^/,
     )
-    expect(await wrong('repair', one!, '--set', '$.a')).toContain('an = is missing')
-    expect(await wrong('repair', one!)).toContain('the change is empty')
     expect(await wrong('repair', one!, '--patch', 'bad.json')).toContain('operation 1')
-    expect(await wrong('repair', one!, '--patch', 'none.json')).toContain('is no JSON')
-    expect(await wrong('repair', one!, '--patch', 'nowhere.json')).toContain("can't be read")
     expect(await wrong('repair', one!, '--undo', '3')).toContain('no earlier version 3')
     expect(await wrong('repair', '--service', 'mail-svc', '--undo', '0')).toContain('the id of one letter')
 

@@ -55,7 +55,7 @@ const repair = async (flags: RepairFlags, typed: readonly string[]) => {
   const change = flags.undo === undefined ? await changeOf(flags) : undefined
   await using opened = await openOffice(flags)
   const { office } = opened.app
-  if (flags.undo !== undefined) return undo(office, flags, typed)
+  if (flags.undo !== undefined) return await undo(office, flags, typed)
   const letters = await selectionOf(office, flags, typed, 'repair')
   const dryRun = flags.dryRun === true
   const result = await office.repair(letters, change!, { ...actingOf(flags), dryRun })
