@@ -41,7 +41,7 @@ export interface Connection {
 }
 
 export interface Channel {
-  assertExchange(name: string, type: string, options: { durable: boolean }): Promise<unknown>
+  assertExchange(name: string, type: string, options: ExchangeOptions): Promise<unknown>
   assertQueue(name: string, options: QueueOptions): Promise<QueueState>
   checkQueue(name: string): Promise<QueueState>
   bindQueue(queue: string, exchange: string, key: string): Promise<unknown>
@@ -65,6 +65,11 @@ export interface ConfirmChannel extends Channel {
     options: PublishOptions,
     confirmed: (error: Error | null) => void,
   ): boolean
+}
+
+export interface ExchangeOptions {
+  readonly durable: boolean
+  readonly arguments?: Readonly<Record<string, unknown>>
 }
 
 export interface QueueOptions {

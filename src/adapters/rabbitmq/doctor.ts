@@ -1,10 +1,16 @@
 import type { Doctor, Finding, Needed, Needs } from '../../contracts/doctor.ts'
-import { type Connection, loadClient, type QueueOptions } from './client.ts'
+import { type Connection, type ExchangeOptions, loadClient, type QueueOptions } from './client.ts'
 import { openLink } from './link.ts'
-import { exchangeOfDead, queueOf, TIERS, tierName } from './names.ts'
+import { exchangeOfDead, HOME, HOMELESS, queueOf, TIERS, tierName } from './names.ts'
 import { type Questions, questionsOf, type Said } from './questions.ts'
 import { readUrl, type Settings } from './settings.ts'
-import { destinationOptions, subscriptionOptions, tierOptions } from './topology.ts'
+import {
+  destinationOptions,
+  homelessOptions,
+  homeOptions,
+  subscriptionOptions,
+  tierOptions,
+} from './topology.ts'
 
 const CHECKS = [
   'rabbitmq-version',
@@ -172,7 +178,12 @@ const publishing = async (
 /** A queue or an exchange that a subscription needs. */
 type Wanted =
   | { readonly is: 'queue'; readonly name: string; readonly options: QueueOptions }
-  | { readonly is: 'exchange'; readonly name: string; readonly type: string }
+  | {
+      readonly is: 'exchange'
+      readonly name: string
+      readonly type: string
+      readonly options?: ExchangeOptions
+    }
 
 const wantedBy = ({ subscriptions }: Needs, { exchange, queue }: Settings): readonly Wanted[] => {
   if (subscriptions.length === 0) return []
@@ -184,6 +195,9 @@ const wantedBy = ({ subscriptions }: Needs, { exchange, queue }: Settings): read
       all.push({ is: 'queue', name: each.name, options: destinationOptions(each) })
     all.push({ is: 'queue', name, options: subscriptionOptions(to, queue) })
   }
+  all.push({ is: 'exchange', name: HOMELESS, type: 'fanout' })
+  all.push({ is: 'queue', name: HOMELESS, options: homelessOptions })
+  all.push({ is: 'exchange', name: HOME, type: 'direct', options: homeOptions })
   for (const tier of TIERS) {
     all.push({ is: 'exchange', name: tierName(tier), type: 'fanout' })
     all.push({ is: 'queue', name: tierName(tier), options: tierOptions(tier) })
@@ -214,7 +228,7 @@ const examineOne = async (
 const declared = (wanted: Wanted, questions: Questions): Promise<Said> =>
   wanted.is === 'queue'
     ? questions.sameQueue(wanted.name, wanted.options)
-    : questions.sameExchange(wanted.name, wanted.type)
+    : questions.sameExchange(wanted.name, wanted.type, wanted.options)
 
 const declarable = (wanted: Wanted, questions: Questions): Promise<Said> =>
   wanted.is === 'queue'

@@ -6,7 +6,7 @@ import type { Delivery, Settlement, Subscription } from '../../contracts/transpo
 import { writeLetter } from '../../core/letter.ts'
 import { freshParcel } from '../../core/parcel.ts'
 import { systemClock } from '../system/clock.ts'
-import { exchangeOfDead, queueOf } from './names.ts'
+import { exchangeOfDead, HOMELESS, queueOf } from './names.ts'
 
 /** How long the broker lets a delivery go unsettled before it closes the channel. */
 const CONSUMER_TIMEOUT = 3000
@@ -177,6 +177,21 @@ describeOwnBroker('a RabbitMQ in trouble', () => {
       await transport.close()
     },
   )
+
+  it('waits whose queue was deleted hold up nobody, and are not lost', async () => {
+    const [gone, there] = [await opened(), await opened()]
+    const lost = Array.from({ length: 100 }, () => freshParcel(makeEvent(), Date.now() + 480))
+    await gone.transport.forward(gone.to, lost)
+    await gone.inlet.close()
+    const channel = await desk.channel()
+    await channel.deleteQueue(queueOf(gone.to))
+    await systemClock.sleep(700)
+    const start = Date.now()
+    await there.transport.forward(there.to, [freshParcel(makeEvent({ id: 'mine' }), start + 480)])
+    expect((await takeOne(there.inlet)).parcel.event.id).toBe('mine')
+    await expect.poll(async () => (await channel.checkQueue(HOMELESS)).messageCount).toBe(100)
+    for (const { transport } of [gone, there]) await transport.close()
+  })
 
   it('a letter stays however often an office hands it back or goes away with it', async () => {
     const { to, transport, inlet } = await opened()

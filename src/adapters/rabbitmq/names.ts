@@ -44,6 +44,11 @@ export const checkTopic = (topic: string): void => {
 const badTopic = (message: string, fix: string): ReprieveError =>
   new ReprieveError('bad_usage', message, { fix })
 
+/** Where waits come home: it knows the queue of each subscription by name. */
+export const HOME = 'reprieve.home'
+/** Where waits go whose queue is there no more. */
+export const HOMELESS = 'reprieve.homeless'
+
 const SECOND = 1000
 const MINUTE = 60 * SECOND
 
@@ -61,4 +66,4 @@ export const LONGEST_WAIT = TIERS.at(-1)!
 /** The smallest tier that is not too early. What must wait longer than the longest goes through it again. */
 export const tierFor = (ms: Millis): Millis => TIERS.find((tier) => tier >= ms) ?? LONGEST_WAIT
 
-export const tierName = (tier: Millis): string => `reprieve.wait.${tier}`
+export const tierName = (tier: Millis): string => `reprieve.later.${tier}`

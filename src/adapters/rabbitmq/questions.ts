@@ -3,6 +3,7 @@ import {
   type Channel,
   type Connection,
   closeQuietly,
+  type ExchangeOptions,
   type Message,
   type QueueOptions,
   replyCode,
@@ -17,11 +18,6 @@ export interface Said {
 
 /** What is asked of a channel here, and nowhere else in this folder. */
 export interface Asking extends Channel {
-  assertExchange(
-    name: string,
-    type: string,
-    options: { durable: boolean; arguments?: Readonly<Record<string, unknown>> },
-  ): Promise<unknown>
   checkExchange(name: string): Promise<unknown>
   unbindExchange(to: string, from: string, key: string): Promise<unknown>
   consume(
@@ -41,7 +37,7 @@ export interface Questions {
   exchangeThere(name: string): Promise<boolean>
   /** Of one that is there: declared as we would. Nothing said: it is as we want it, and may be configured. */
   sameQueue(name: string, options: QueueOptions): Promise<Said>
-  sameExchange(name: string, type: string): Promise<Said>
+  sameExchange(name: string, type: string, options?: ExchangeOptions): Promise<Said>
   /** Of one that is missing: with an argument that can't be. 406: it might have been made. */
   configureQueue(name: string, options: QueueOptions): Promise<Said>
   configureExchange(name: string, type: string): Promise<Said>
@@ -83,7 +79,8 @@ export const questionsOf = (connection: Connection, { clock, dice }: Tools): Que
     queueThere: (name) => there((channel) => channel.checkQueue(name)),
     exchangeThere: (name) => there((channel) => channel.checkExchange(name)),
     sameQueue: (name, options) => ask((channel) => channel.assertQueue(name, options)),
-    sameExchange: (name, type) => ask((channel) => channel.assertExchange(name, type, { durable: true })),
+    sameExchange: (name, type, options = { durable: true }) =>
+      ask((channel) => channel.assertExchange(name, type, options)),
     configureQueue: (name, { durable, arguments: args }) =>
       ask((channel) => channel.assertQueue(name, { durable, arguments: { ...args, ...IMPOSSIBLE_LENGTH } })),
     configureExchange: (name, type) =>

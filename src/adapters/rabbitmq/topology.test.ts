@@ -2,7 +2,7 @@ import type { Options } from 'amqplib'
 import { expect, it } from 'vitest'
 import { deskAt, makeEvent, take, takeOne, uniqueName } from '../../../test/rabbitmq/desk.ts'
 import { describeWith } from '../../../test/services/urls.ts'
-import { tierName } from './names.ts'
+import { HOME, tierName } from './names.ts'
 
 describeWith('amqp', 'the topology on RabbitMQ', (url) => {
   const desk = deskAt(url)
@@ -123,7 +123,7 @@ describeWith('amqp', 'the topology on RabbitMQ', (url) => {
     await isDeclared(tierName(100), {
       'x-queue-type': 'quorum',
       'x-message-ttl': 100,
-      'x-dead-letter-exchange': '',
+      'x-dead-letter-exchange': HOME,
       'x-dead-letter-strategy': 'at-least-once',
       'x-overflow': 'reject-publish',
     })

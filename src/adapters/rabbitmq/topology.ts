@@ -3,7 +3,7 @@ import type { Destination, Subscription } from '../../contracts/transport.ts'
 import { ReprieveError } from '../../core/error.ts'
 import type { Millis } from '../../core/time.ts'
 import { type Channel, type Connection, closeQuietly, type QueueOptions, replyCode } from './client.ts'
-import { bindingOf, exchangeOfDead, queueOf, tierName } from './names.ts'
+import { bindingOf, exchangeOfDead, HOME, HOMELESS, queueOf, tierName } from './names.ts'
 import { openWithin, PATIENCE, within } from './patience.ts'
 
 /**
@@ -26,7 +26,7 @@ export const declareExchange =
   }
 
 /**
- * exchange —topic→ queue  ·  <queue>.dlx —name→ each destination
+ * exchange —topic→ queue  ·  home —its name→ queue  ·  <queue>.dlx —name→ each destination
  *
  * The queue's own dead-letter arguments are a net for what others reject there: our burials are publishes.
  */
@@ -44,6 +44,8 @@ export const declareSubscription =
     }
     await channel.assertQueue(queue, subscriptionOptions(to, type))
     await channel.bindQueue(queue, exchange, binding)
+    await declareHome(channel)
+    await channel.bindQueue(queue, HOME, queue)
   }
 
 export const subscriptionOptions = (to: Subscription, type: 'quorum' | 'classic'): QueueOptions => {
@@ -89,20 +91,37 @@ const missing = (name: string): ReprieveError =>
   )
 
 /**
- * A tier is a fanout exchange and a queue with one time to live for all. What expires there goes to the default
- * exchange under the routing key it came with, which is the name of the consumer's queue: so each comes home.
+ * tier —expired→ home —name of a queue→ that queue  ·  home —any other→ homeless
+ *
+ * The default exchange would know every queue by itself, but it has no second way: what finds no queue stays with the
+ * tier, which has a few in its hands at a time, and then none of all subscriptions comes home any more.
+ */
+export const declareHome = async (channel: Channel): Promise<void> => {
+  await channel.assertExchange(HOMELESS, 'fanout', DURABLE)
+  await channel.assertQueue(HOMELESS, homelessOptions)
+  await channel.bindQueue(HOMELESS, HOMELESS, '')
+  await channel.assertExchange(HOME, 'direct', homeOptions)
+}
+
+export const homeOptions = { durable: true, arguments: { 'alternate-exchange': HOMELESS } }
+export const homelessOptions = queueOptions({ ...QUORUM, 'x-delivery-limit': DELIVERY_LIMIT })
+
+/**
+ * A tier is a fanout exchange and a queue with one time to live for all. What expires there goes home under the
+ * routing key it came with, which is the name of the consumer's queue.
  */
 export const declareTier =
   (tier: Millis) =>
   async (channel: Channel): Promise<void> => {
     const name = tierName(tier)
+    await declareHome(channel)
     await channel.assertExchange(name, 'fanout', DURABLE)
     await channel.assertQueue(name, tierOptions(tier))
     await channel.bindQueue(name, name, '')
   }
 
 export const tierOptions = (tier: Millis): QueueOptions =>
-  queueOptions({ ...QUORUM, ...SURELY, 'x-message-ttl': tier, 'x-dead-letter-exchange': '' })
+  queueOptions({ ...QUORUM, ...SURELY, 'x-message-ttl': tier, 'x-dead-letter-exchange': HOME })
 
 export type Declare = (channel: Channel, spare: () => Promise<Channel>) => Promise<void>
 

@@ -30,9 +30,9 @@ const read = (each: Message) => readMessage(each, from, NOW)
 
 /** What a queue that dead-letters and delivers again adds. */
 const BROKERS = {
-  'x-death': [{ count: 1, reason: 'expired', queue: 'reprieve.wait.100' }],
-  'x-first-death-exchange': 'reprieve.wait.100',
-  'x-first-death-queue': 'reprieve.wait.100',
+  'x-death': [{ count: 1, reason: 'expired', queue: 'reprieve.later.100' }],
+  'x-first-death-exchange': 'reprieve.later.100',
+  'x-first-death-queue': 'reprieve.later.100',
   'x-first-death-reason': 'expired',
   'x-last-death-reason': 'expired',
   'x-delivery-count': 2,
