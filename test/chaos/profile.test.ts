@@ -84,7 +84,8 @@ describeOwn('postgres', 'the profile service under fire', () => {
       const child = startNode(['--conditions=source', main, 'run', 'handlers.ts', ...options], { cwd, env })
 
       const book = readRules(readFileSync(join(cwd, 'reprieve.yaml'), 'utf8'), 'reprieve.yaml', QUICK)
-      const app = await reprieve({ transport: amqp!, store, rules: book, office: false })
+      const open = (file: string) => reprieve({ transport: amqp!, store: file, rules: book, office: false })
+      const app = await open(`sqlite:${join(cwd, 'publisher.db')}`)
       onTestFinished(() => app.close())
       onTestFinished(() => clear(amqp!, `${service}.${service}.registration`))
       const { tell, rows } = teller(app)
@@ -129,9 +130,10 @@ describeOwn('postgres', 'the profile service under fire', () => {
 
       child.signal('SIGTERM')
       expect((await child.ended).code).toBe(0)
-      await app.office.catchUp(await app.knownDestinations(), new AbortController().signal)
+      await using after = await open(store)
+      await after.office.catchUp(await after.knownDestinations(), new AbortController().signal)
       // an outage is nobody's fault: nothing was buried
-      expect((await app.office.list({}, 10)).map(({ letter }) => letter.error)).toEqual([])
+      expect((await after.office.list({}, 10)).map(({ letter }) => letter.error)).toEqual([])
       expect(await inTable()).toEqual(rows())
     },
     120_000,
