@@ -65,6 +65,7 @@ describeWith('kafka', 'partitions on kafka', (brokers) => {
     await put(to.topic, 0, 'a')
     await ackAll(inlet, [await takeOne(world, inlet)])
     await admin.createPartitions({ topics: [{ name: to.topic, count: 6 }] })
+    while ((await counts([to.topic]))[0] !== 6) await world.wait(20)
     raw.clearMetadata()
     await put(to.topic, 5, 'b')
     const found = await takeOne(world, inlet)
