@@ -5,7 +5,7 @@ import type { OpenBench } from '../bench.ts'
 import { keeping, rawInserting, takingOver } from './ingest.ts'
 import { memoryProbe } from './memory.ts'
 import { pageRaces, rowsProbe } from './pages.ts'
-import { rawForwarding, replaying } from './replay.ts'
+import { byHand, rawForwarding, replaying } from './replay.ts'
 
 const FOLDER = 'REPRIEVE_BENCH_LETTERS'
 
@@ -28,7 +28,11 @@ export const open: OpenBench = async () => {
         ],
       },
       ...pageRaces(folder),
-      { name: 'replay', share: 0.1, contenders: [rawForwarding(folder), replaying(folder, 0.5)] },
+      {
+        name: 'replay',
+        share: 0.1,
+        contenders: [rawForwarding(folder), byHand(folder), replaying(folder, 0.5)],
+      },
     ],
     probes: [rowsProbe(folder), memoryProbe],
     close: async () => {

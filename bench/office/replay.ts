@@ -9,6 +9,8 @@ import { fileWith, lettersFrom, serviceOf, TYPE, tools } from './letters.ts'
 /** As many as an operation sends at once. */
 const BATCH = 50
 
+const BY_HAND = 'by hand: read, forward, mark'
+
 const address = { service: serviceOf(0), topic: TYPE, consumerGroup: serviceOf(0) }
 
 const openCopy = async (folder: string, letters: number) => {
@@ -51,10 +53,36 @@ export const rawForwarding = (folder: string): Contender => ({
   },
 })
 
+/** What one would write in an evening: read fifty that are open, forward them, mark them, the next fifty. */
+export const byHand = (folder: string): Contender => ({
+  name: BY_HAND,
+  prepare: async (events): Promise<Heat> => {
+    const { transport, store, waiting, close } = await openCopy(folder, events)
+    return {
+      run: async () => {
+        for (;;) {
+          const at = tools.clock.now()
+          const some = await store.letters.find({ states: ['open'] }, BATCH)
+          if (some.length === 0) return { events: await waiting() }
+          await transport.forward(
+            address,
+            some.map((kept) => replayParcel(kept, 'nowhere', at)),
+          )
+          await store.letters.mark(
+            some.map(({ letter }) => ({ id: letter.id, from: ['open'], to: 'replaying', at })),
+          )
+        }
+      },
+      close,
+    }
+  },
+})
+
 /** Found by a filter, frozen, read, marked with the audit, forwarded. */
 export const replaying = (folder: string, aim: number): Contender => ({
   name: 'reprieve',
   aim,
+  against: { [BY_HAND]: 0.5 },
   prepare: async (events): Promise<Heat> => {
     const { transport, store, waiting, close } = await openCopy(folder, events)
     const office = await createOffice({ transport, store, tools })
