@@ -4,6 +4,7 @@ export { loadBook as loadRules } from './book.ts'
 export { type ClientOptions, client } from './client.ts'
 export type { Fact, Journal } from './contracts/journal.ts'
 export type { KeptLetter, LetterFilter, LetterState } from './contracts/letters.ts'
+export type { Item, KeptOperation } from './contracts/operations.ts'
 export type { Clock, Dice } from './contracts/tools.ts'
 export type { Mark, Marked, Outbox, Relayed, Sql, Tx } from './contracts/tx.ts'
 export type { Act, AuditEntry, Break, BreakKind } from './core/audit.ts'
@@ -34,6 +35,7 @@ export type { Event, Priority } from './core/event.ts'
 export type { Category, Failure, Kind } from './core/failure.ts'
 export { FINGERPRINT_VERSION, fingerprint } from './core/fingerprint.ts'
 export type { DeathReason, Letter, Receipt } from './core/letter.ts'
+export type { Canary, ItemState, Operation, OperationState } from './core/operation.ts'
 export { freshPoison, type PoisonRules, type PoisonState, poison } from './core/poison.ts'
 export { POLICIES, type Policy } from './core/policy.ts'
 export type { Change, Columns, Upsert } from './core/sql.ts'
@@ -52,11 +54,14 @@ export type {
   Life,
   Lives,
   Office,
+  OperationsDesk,
+  PlanOptions,
   RecoveryOptions,
   ReleaseResult,
   Removed,
   RepairOptions,
   RepairResult,
+  ReplayOptions,
   ReplayResult,
   RestoreResult,
   RetentionOptions,

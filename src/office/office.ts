@@ -19,6 +19,7 @@ import { type Intake, openIntake } from './ingest.ts'
 import { type Lives, livesOf } from './lives.ts'
 import { createMoving, type Moving } from './moving.ts'
 import { createOperations, type OperationsDesk } from './operations.ts'
+import { createPlanning } from './planning.ts'
 import { createQuick, type ReplayOptions, type ReplayResult } from './quick.ts'
 import { type CheckFor, createRepairing, type Repairing } from './repairing.ts'
 import { createRetention, type Retention } from './retention.ts'
@@ -111,7 +112,7 @@ export const createOffice = async (options: OfficeOptions): Promise<Office> => {
   const name = tools.dice.uuid()
   const working = createWorking({ operations, tools, sending, name, prepare: prepareReceipts })
   const planning = { operations, letters, tools, book, actor, checks, working, name }
-  const { freezeFor, ...desk } = createOperations(planning)
+  const freezeFor = createPlanning(planning)
   const quick = createQuick({ operations, working, freezeFor, tools, whyNot })
 
   return {
@@ -151,7 +152,7 @@ export const createOffice = async (options: OfficeOptions): Promise<Office> => {
       }
       return found
     },
-    operations: desk,
+    operations: createOperations(planning, freezeFor),
     replay: quick,
     behind: deadKeys.behind,
     close: async () => {

@@ -1,28 +1,10 @@
-import type { LetterFilter, LetterState, Letters } from '../contracts/letters.ts'
-import type { Item, KeptOperation, Operations } from '../contracts/operations.ts'
-import type { Tools } from '../contracts/tools.ts'
+import type { LetterFilter } from '../contracts/letters.ts'
+import type { Item, KeptOperation } from '../contracts/operations.ts'
 import type { ActName } from '../core/acts.ts'
-import type { Details } from '../core/audit.ts'
 import { ReprieveError } from '../core/error.ts'
-import {
-  type Canary,
-  firstOf,
-  type ItemState,
-  isLive,
-  type Operation,
-  type OperationKind,
-  OVERRIDES,
-  type Override,
-  type Plan,
-  type Target,
-} from '../core/operation.ts'
-import { sieveFor } from '../core/sift.ts'
-import type { Millis } from '../core/time.ts'
-import { CANARY, type RuleBook } from '../rules/index.ts'
-import type { Acting, createActor } from './acting.ts'
-import type { createChecks } from './checks.ts'
-import { freeze } from './freezing.ts'
-import { OPERATION_LEASE, type Working } from './working.ts'
+import { firstOf, type ItemState, isLive, type Operation } from '../core/operation.ts'
+import type { Acting } from './acting.ts'
+import { actOnOperation, type DeskOptions, type FreezeFor, type PlanOptions } from './planning.ts'
 
 /** Replays and purges of whole sets: durable, countable, with approval and audit. */
 export interface OperationsDesk {
@@ -60,125 +42,12 @@ export interface ItemOptions {
   readonly after?: number
 }
 
-export interface PlanOptions {
-  /** Default: replay. */
-  readonly kind?: OperationKind
-  /** So many first, or none; default: as the rules say. */
-  readonly canary?: number | Partial<Canary>
-  readonly batch?: number
-  /** Letters a second. */
-  readonly rate?: number
-  readonly to?: Target
-  readonly although?: readonly Override[]
-}
-
-export interface DeskOptions {
-  readonly operations: Operations
-  readonly letters: Letters
-  readonly tools: Tools
-  readonly book: RuleBook
-  readonly actor: ReturnType<typeof createActor>
-  readonly checks: ReturnType<typeof createChecks>
-  readonly working: Working
-  readonly name: string
-}
-
-const FROZEN_LASTS: Millis = 60 * 60_000
 const MOST_CHANGES = 20
 
-export const createOperations = (
-  options: DeskOptions,
-): OperationsDesk & { readonly freezeFor: FreezeFor } => {
-  const { operations, letters, tools, book, actor, checks, working, name } = options
-  const { clock, dice } = tools
-  const { approvalAbove, approvalLasts } = book.operations
-
-  const freezeFor: FreezeFor = async (
-    filter,
-    plan,
-    by,
-    { quick = false, id = dice.uuid(), approved = false } = {},
-  ) => {
-    const kind = plan.kind ?? 'replay'
-    const { who, reason } = actor(by, kind)
-    if (kind === 'purge' && (reason ?? '').trim() === '') {
-      throw new ReprieveError('bad_usage', 'a purge needs a reason', {
-        fix: 'say why: it is kept in the audit',
-      })
-    }
-    sieveFor(filter) // what can't be read is refused before anything is kept
-    const { ids, ...chosen } = filter
-    const at = clock.now()
-    const begun: Operation = {
-      id,
-      kind,
-      state: 'freezing',
-      since: at,
-      by: who,
-      at,
-      ...(reason !== undefined && { reason }),
-      chosen: { ...(chosen as Details), ...(ids && { ids: ids.length }) },
-      plan: planOf(plan, book, quick),
-      ...(ids && !filter.states && { named: true }),
-    }
-    await working.tidy()
-    await operations.begin(begun)
-    const stay = async () => {
-      const now = clock.now()
-      return operations.take(begun.id, name, now, now + OPERATION_LEASE)
-    }
-    const mine = (await stay())!
-    const frozen = await freeze(
-      mine,
-      { ...filter, ...statesFor(kind, filter, quick) },
-      {
-        operations,
-        letters,
-        now: clock.now,
-        check: await checks(),
-        approvalAbove: approved ? undefined : approvalAbove,
-        stay,
-        sealed: ({ operation, counts, reasons }, state, hash) => {
-          const since = clock.now()
-          const until = since + (state === 'frozen' ? FROZEN_LASTS : approvalLasts)
-          const atOnce = quick && state === 'frozen'
-          const next = atOnce
-            ? { ...operation, state: firstOf(operation), since, hash }
-            : { ...operation, state, since, hash, until }
-          const details: Details = {
-            kind,
-            filter: operation.chosen,
-            set: hash,
-            waiting: counts.waiting,
-            reasons,
-          }
-          return { operation: next, act: quick ? undefined : actOn(begun.id, by, 'operation plan', details) }
-        },
-      },
-    ).catch(async (error) => {
-      await giveUp(id)
-      throw error
-    })
-    // whoever begins it need not wait for who froze it
-    if (!quick) await operations.take(id, name, clock.now(), clock.now())
-    return frozen
-  }
-
-  /** What could not be frozen whole is nothing: its letters are free at once. */
-  const giveUp = async (id: string): Promise<void> => {
-    const kept = await operations.read(id).catch(() => undefined)
-    if (kept?.operation.state !== 'freezing') return
-    const because = 'its set could not be frozen'
-    const over: Operation = { ...kept.operation, state: 'cancelled', since: clock.now(), because }
-    // where that fails too it is cancelled when its lease is over
-    await operations.change(over, kept.version).catch(() => undefined)
-  }
-
-  const actOn = (id: string, by: Acting, act: ActName, details: Details = {}) => ({
-    ...actor(by, act, details),
-    target: `operation ${id}`,
-    count: 1,
-  })
+export const createOperations = (options: DeskOptions, freezeFor: FreezeFor): OperationsDesk => {
+  const { operations, book, actor, working } = options
+  const { clock } = options.tools
+  const { approvalLasts } = book.operations
 
   const find = async (beginning: string): Promise<KeptOperation> => {
     const [first, second] = await operations.list({ beginning }, 2)
@@ -207,7 +76,7 @@ export const createOperations = (
       const kept = (await operations.read(id))!
       const operation = next(kept)
       if (!operation) return kept
-      const changed = await operations.change(operation, kept.version, actOn(id, by, act))
+      const changed = await operations.change(operation, kept.version, actOnOperation(actor, id, by, act))
       if (!changed) continue
       working.ring()
       return changed
@@ -238,7 +107,6 @@ export const createOperations = (
   }
 
   return {
-    freezeFor,
     plan: (filter, plan = {}, by = {}) => freezeFor(filter, plan, by),
     start,
     approve: (id, by = {}) =>
@@ -307,58 +175,4 @@ export const createOperations = (
       return show(id)
     },
   }
-}
-
-export type FreezeFor = (
-  filter: LetterFilter,
-  plan: PlanOptions,
-  by: Acting,
-  options?: { readonly quick?: boolean; readonly id?: string; readonly approved?: boolean },
-) => Promise<KeptOperation>
-
-/** Bulk passes quarantine by and says so; what is at an end is left out, unless it is asked for. */
-const statesFor = (
-  kind: OperationKind,
-  { ids, states }: LetterFilter,
-  quick: boolean,
-): { readonly states?: readonly LetterState[] } => {
-  if (quick && !ids) return { states: (['open'] as const).filter((state) => states?.includes(state) ?? true) }
-  if (ids || states || kind === 'purge') return states ? { states } : {}
-  return { states: ['open', 'quarantined'] }
-}
-
-const planOf = (asked: PlanOptions, { operations: rules }: RuleBook, quick: boolean): Plan => {
-  const { kind = 'replay', batch = rules.batch, to, although = [] } = asked
-  const rate = asked.rate ?? (quick ? undefined : rules.rate)
-  const wrong = although.find((word) => !OVERRIDES.includes(word))
-  if (wrong !== undefined) {
-    throw new ReprieveError('bad_usage', `'${wrong}' is nothing that can be passed over`, {
-      fix: `use one of ${OVERRIDES.join(', ')}`,
-    })
-  }
-  inRange('batch', batch, 1, 1000)
-  if (rate !== undefined) inRange('rate', rate, 0.01, 1_000_000)
-  const canary = kind === 'purge' || quick ? undefined : canaryOf(asked.canary, rules.canary)
-  return {
-    batch,
-    although: [...new Set(although)],
-    ...(canary && { canary }),
-    ...(rate !== undefined && { rate }),
-    ...(to !== undefined && { to }),
-  }
-}
-
-const canaryOf = (asked: PlanOptions['canary'], rules: Canary | undefined): Canary | undefined => {
-  if (asked === undefined) return rules
-  const given: Partial<Canary> = typeof asked === 'number' ? { size: asked } : asked
-  const canary = { size: 10, ...CANARY, ...rules, ...given }
-  if (canary.size === 0) return undefined
-  inRange('canary', canary.size, 1, 10_000)
-  inRange('deaths', canary.deaths, 0, 1)
-  return canary
-}
-
-const inRange = (name: string, value: number, least: number, most: number): void => {
-  if (typeof value === 'number' && value >= least && value <= most) return
-  throw new ReprieveError('bad_usage', `${name} must be a number from ${least} to ${most}`)
 }

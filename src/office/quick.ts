@@ -4,7 +4,7 @@ import type { Tools } from '../contracts/tools.ts'
 import { ReprieveError } from '../core/error.ts'
 import type { Override } from '../core/operation.ts'
 import type { Acting } from './acting.ts'
-import type { FreezeFor } from './operations.ts'
+import type { FreezeFor } from './planning.ts'
 import type { Working } from './working.ts'
 
 export interface ReplayOptions extends Acting {
