@@ -90,11 +90,14 @@ export const createPlanning = (options: DeskOptions): FreezeFor => {
     }
     await working.tidy()
     await operations.begin(begun)
-    const stay = async () => {
+    let stays = clock.now() + OPERATION_LEASE
+    const mine = (await operations.take(id, name, clock.now(), stays))!
+    const stay = async (): Promise<void> => {
       const now = clock.now()
-      return operations.take(begun.id, name, now, now + OPERATION_LEASE)
+      if (now < stays - OPERATION_LEASE / 2) return
+      stays = now + OPERATION_LEASE
+      await operations.take(id, name, now, stays)
     }
-    const mine = (await stay())!
     const frozen = await freeze(
       mine,
       { ...filter, ...statesFor(kind, filter, quick) },
