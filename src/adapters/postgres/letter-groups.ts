@@ -3,6 +3,7 @@ import { slotOf } from '../../core/group.ts'
 import { appendTo } from './audit.ts'
 import { instant } from './keys.ts'
 import { deathOf } from './letter-deaths.ts'
+import { oldestOf } from './letter-pages.ts'
 import { regroup } from './letter-regroup.ts'
 import { behind, type Row, talliedOf } from './letter-rows.ts'
 import { boundedOf, readText, textOf } from './letter-words.ts'
@@ -36,7 +37,7 @@ export const groupsOf = (pool: Pool, schema: string, ready: () => Promise<void>)
       (await read(`SELECT * FROM ${schema}.letter_tally WHERE ${one}`, [nameOf(fingerprint)])).map(tallyOf),
     arrivals: async (from, fingerprint) =>
       (
-        await read(`SELECT * FROM ${schema}.letter_arrival WHERE ${one} AND slot >= $2`, [
+        await read(`SELECT * FROM ${schema}.letter_arrival WHERE ${one} AND slot >= $2 AND count > 0`, [
           nameOf(fingerprint),
           slotOf(instant(from)),
         ])
@@ -49,13 +50,8 @@ export const groupsOf = (pool: Pool, schema: string, ready: () => Promise<void>)
       ),
     deaths: async () => (await read(`SELECT * FROM ${schema}.letter_death`, [])).map(deathOf),
     oldest: async (states, service) => {
-      const mine = service === undefined ? '' : 'AND l.service = $2'
-      const [row] = await read(
-        `SELECT min(o.at) AS at FROM unnest($1::text[]) AS s (state) CROSS JOIN LATERAL (
-          SELECT min(buried_at) AS at FROM ${schema}.letter AS l WHERE l.state = s.state ${mine}) AS o`,
-        [states, ...(service === undefined ? [] : [boundedOf(service)])],
-      )
-      return row?.at === null ? undefined : Number(row!.at)
+      await ready()
+      return oldestOf(pool.ask, schema, { states, ...(service !== undefined && { service }) })
     },
     tend: async (fingerprint, tending, at, act) => {
       await ready()

@@ -1,8 +1,7 @@
-import type { Counted, KeptLetter, LetterFilter } from '../../contracts/letters.ts'
+import type { Counted, KeptLetter, LetterFilter, LetterState } from '../../contracts/letters.ts'
 import type { Instant } from '../../core/time.ts'
 import {
   type Condition,
-  isTallied,
   KEPT,
   keptOf,
   ofLetters,
@@ -19,41 +18,45 @@ export interface Place {
   readonly id: string
 }
 
-/** More pieces than this, and one ordered walk through the letters is the better way. */
+/** More pieces than this, and one ordered walk through the letters of each state is the better way. */
 const MOST_PIECES = 40
-const ORDER = 'ORDER BY buried_at DESC, id DESC'
+const STATES: readonly LetterState[] = [
+  ...(['open', 'replaying', 'resolved', 'dead again', 'discarded', 'quarantined'] as const),
+]
 
 /**
  * How letters are walked through. What may fit is known from the tallies: each group and state is a piece of one index
  * that lies in order already, so that a page reads no more than a page of each piece, however many letters there are.
  *
  *   pieces   the groups and states that have such letters
- *   states   too many of those, and states are named: a piece for each state
- *   age      all of them in order, those that fit picked out
+ *   states   too many of those, or nothing is asked: a piece for each state, those that fit picked out
  *   names    ids are named, and found by themselves
  */
-type Way = 'pieces' | 'states' | 'age' | 'names'
+type Way = 'pieces' | 'states' | 'names'
+
+/** The time of burial as the index of this way has it. */
+const timeOn = (way: Way): string => (way === 'states' ? '(buried_at + 0)' : 'buried_at')
 
 /** Only how fast the answer comes hangs on it, not which. */
 const wayFor = async (ask: Ask, schema: string, filter: LetterFilter): Promise<Way> => {
   if (filter.ids !== undefined || filter.beginning !== undefined) return 'names'
-  const told = tallied(filter)
-  if (told.length === 0) return 'age'
+  const { states: _, ...others } = filter
+  if (tallied(others).length === 0) return 'states'
   const { values, put } = places()
   const { rows } = await ask({
-    text: `SELECT DISTINCT fingerprint, state FROM ${schema}.letter_tally ${where(told, put)} LIMIT ${MOST_PIECES + 1}`,
+    text: `SELECT DISTINCT fingerprint, state FROM ${schema}.letter_tally ${where(tallied(filter), put)}
+      LIMIT ${MOST_PIECES + 1}`,
     values,
   })
-  if (rows.length <= MOST_PIECES) return 'pieces'
-  return filter.states && isTallied(filter) ? 'states' : 'age'
+  return rows.length <= MOST_PIECES ? 'pieces' : 'states'
 }
 
 /** What the way does not say already. */
-const restOf = (way: Way, { fingerprint, states, ...rest }: LetterFilter): LetterFilter => ({
-  ...rest,
-  ...(way !== 'pieces' && fingerprint !== undefined && { fingerprint }),
-  ...((way === 'age' || way === 'names') && states && { states }),
-})
+const restOf = (way: Way, filter: LetterFilter): LetterFilter => {
+  if (way === 'names') return filter
+  const { fingerprint, states: _, ...rest } = filter
+  return way === 'states' && fingerprint !== undefined ? { ...rest, fingerprint } : rest
+}
 
 /** All along the way, as a table `found`: pieces and letters are read by one statement, so that none is missed between. */
 const along = (
@@ -63,14 +66,15 @@ const along = (
   put: Put,
   select: (piece: readonly Condition[]) => string,
 ): string => {
-  if (way === 'pieces') {
-    const pieces = `SELECT DISTINCT fingerprint, state FROM ${schema}.letter_tally ${where(tallied(filter), put)}`
-    const piece = select([() => 'l.fingerprint = p.fingerprint', () => 'l.state = p.state'])
-    return `(${pieces}) AS p CROSS JOIN LATERAL (${piece}) AS found`
+  if (way === 'names') return `(${select([])}) AS found`
+  if (way === 'states') {
+    const states = put([...new Set(filter.states ?? STATES)])
+    const piece = select([() => 'l.state = p.state'])
+    return `unnest(${states}::text[]) AS p (state) CROSS JOIN LATERAL (${piece}) AS found`
   }
-  if (way !== 'states') return `(${select([])}) AS found`
-  const states = `unnest(${put([...new Set(filter.states)])}::text[]) AS p (state)`
-  return `${states} CROSS JOIN LATERAL (${select([() => 'l.state = p.state'])}) AS found`
+  const pieces = `SELECT DISTINCT fingerprint, state FROM ${schema}.letter_tally ${where(tallied(filter), put)}`
+  const piece = select([() => 'l.fingerprint = p.fingerprint', () => 'l.state = p.state'])
+  return `(${pieces}) AS p CROSS JOIN LATERAL (${piece}) AS found`
 }
 
 /** Newest first. */
@@ -83,11 +87,12 @@ export const page = async (
 ): Promise<readonly KeptLetter[]> => {
   const way = await wayFor(ask, schema, filter)
   const { values, put } = places()
-  const beyond: Condition[] = after ? [() => `(buried_at, id) < (${put(after.at)}, ${put(after.id)})`] : []
+  const time = timeOn(way)
+  const beyond: Condition[] = after ? [() => `(${time}, id) < (${put(after.at)}, ${put(after.id)})`] : []
   const most = put(limit)
-  const fits = [...tallied(restOf(way, filter)), ...ofLetters(filter), ...beyond]
+  const fits = [...tallied(restOf(way, filter)), ...ofLetters(filter, time), ...beyond]
   // OFFSET 0: named ones are looked up, and then put in order; never looked for along the order
-  const end = way === 'names' ? 'OFFSET 0' : `${ORDER} LIMIT ${most}`
+  const end = way === 'names' ? 'OFFSET 0' : `ORDER BY ${time} DESC, id DESC LIMIT ${most}`
   const from = along(
     way,
     schema,
@@ -97,7 +102,7 @@ export const page = async (
   )
   const { rows } = await ask({
     text: `SELECT ${KEPT}, (SELECT repair FROM ${schema}.letter_repair WHERE letter = place.id ORDER BY version DESC LIMIT 1)
-      AS repair FROM (SELECT found.* FROM ${from} ${ORDER} LIMIT ${most}) AS place
+      AS repair FROM (SELECT found.* FROM ${from} ORDER BY buried_at DESC, id DESC LIMIT ${most}) AS place
       JOIN ${schema}.letter USING (id) ORDER BY place.buried_at DESC, place.id DESC`,
     values,
   })
@@ -120,7 +125,7 @@ export const countLooking = async (
     put,
     (piece) =>
       `SELECT ${TALLIED.map((name) => `l.${name}`).join(', ')} FROM ${schema}.letter AS l
-        ${where([...piece, ...ofLetters(filter)], put)}`,
+        ${where([...piece, ...ofLetters(filter, timeOn(way))], put)}`,
   )
   const fit = tallied(restOf(way, filter)).map((condition) => condition(put))
   const { rows } = await ask({
@@ -136,4 +141,26 @@ export const countTallied = async (ask: Ask, schema: string, filter: LetterFilte
   const { values, put } = places()
   const text = `SELECT sum(count) AS n FROM ${schema}.letter_tally ${where(tallied(filter), put)}`
   return Number((await ask({ text, values })).rows[0]?.n ?? 0)
+}
+
+/** When the oldest of them was buried. */
+export const oldestOf = async (
+  ask: Ask,
+  schema: string,
+  filter: LetterFilter,
+): Promise<Instant | undefined> => {
+  const { values, put } = places()
+  const way = filter.service === undefined ? 'states' : 'pieces'
+  const time = timeOn(way)
+  const rest = tallied(restOf(way, filter))
+  const from = along(
+    way,
+    schema,
+    filter,
+    put,
+    (piece) =>
+      `SELECT ${time} AS at FROM ${schema}.letter AS l ${where([...piece, ...rest], put)} ORDER BY ${time}, id LIMIT 1`,
+  )
+  const { rows } = await ask({ text: `SELECT min(found.at) AS at FROM ${from}`, values })
+  return rows[0]!.at === null ? undefined : Number(rows[0]!.at)
 }

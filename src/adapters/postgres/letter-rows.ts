@@ -117,14 +117,17 @@ export const tallied = (filter: LetterFilter): readonly Condition[] => {
 export const isTallied = ({ ids, beginning, from, to }: LetterFilter): boolean =>
   ids === undefined && beginning === undefined && from === undefined && to === undefined
 
-/** Only letters themselves tell this. */
-export const ofLetters = ({ ids, beginning, from, to }: LetterFilter): readonly Condition[] => [
+/** Only letters themselves tell this. `at`: how the time of burial is written, which decides on the index. */
+export const ofLetters = (
+  { ids, beginning, from, to }: LetterFilter,
+  at = 'buried_at',
+): readonly Condition[] => [
   ...(ids ? [(put: Put) => `id = ANY (${put(ids.map(wordOf))}::text[])`] : []),
   ...(beginning === undefined
     ? []
     : [(put: Put) => `id >= ${put(textOf(beginning))} AND id < ${put(behind(beginning))}`]),
-  ...(from === undefined ? [] : [(put: Put) => `buried_at >= ${put(instant(from))}`]),
-  ...(to === undefined ? [] : [(put: Put) => `buried_at < ${put(instant(to))}`]),
+  ...(from === undefined ? [] : [(put: Put) => `${at} >= ${put(instant(from))}`]),
+  ...(to === undefined ? [] : [(put: Put) => `${at} < ${put(instant(to))}`]),
 ]
 
 /** Behind all texts that begin so. */

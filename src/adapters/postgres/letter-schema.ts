@@ -12,6 +12,10 @@ export const LETTERS_VERSION = 1
  * Whoever changes letters locks in one order: the letters by their ids, then operations by their numbers, what they hold
  * by its letters, then groups by their fingerprints, deaths by their digests, and the audit. Tallies and arrivals are changed by who holds their group's row, and need no locks of their own.
  *
+ * Letters lie in the order of their burial in two indexes, by state and by group and state. The server would choose between
+ * them by what it believes of how values go together, and walk through all letters for a page where it errs: so one has
+ * the time as it is and the other as a sum, and whoever asks for an order has named the index.
+ *
  * A tally has a row for letters alike in all it names; as that may be more than an index takes, it is known by its
  * digest. The audit's triggers are against accidents: the owner of the tables may drop them, and is found by the hashes.
  */
@@ -30,9 +34,7 @@ CREATE TABLE ${schema}.letter (
   state_at bigint NOT NULL,
   envelope bytea NOT NULL
 );
-CREATE INDEX letter_age ON ${schema}.letter (buried_at, id);
-CREATE INDEX letter_state ON ${schema}.letter (state, buried_at, id);
-CREATE INDEX letter_service ON ${schema}.letter (service, state, buried_at, id);
+CREATE INDEX letter_state ON ${schema}.letter (state, (buried_at + 0), id);
 CREATE INDEX letter_fingerprint ON ${schema}.letter (fingerprint, state, buried_at, id);
 
 CREATE TABLE ${schema}.letter_group (

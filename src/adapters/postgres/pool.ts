@@ -147,13 +147,14 @@ const ROLLBACK: Statement = { text: 'ROLLBACK' }
 /**
  * The server gives up too when we do: no statement runs on for nobody, and whoever stands still inside a transaction
  * lets go of its rows. What resolved must be durable, so a server that answers before its log is on disk is told not to.
- * Rows are looked up by name, always: a plan made while a table was empty must not read all of it when it has grown. What is
+ * Rows are looked up by name, or in the order of an index, always: a plan made while a table was empty must not read all of it when it has grown. What is
  * read whole all the same counts as dear then, and must not be compiled for it.
  */
 const sessionFor = (timeout: number): string => `
 SELECT set_config('statement_timeout', '${timeout}', false),
-  set_config('enable_seqscan', 'off', false), set_config('enable_hashjoin', 'off', false),
-  set_config('enable_mergejoin', 'off', false), set_config('jit', 'off', false),
+  set_config('enable_seqscan', 'off', false), set_config('enable_bitmapscan', 'off', false),
+  set_config('enable_hashjoin', 'off', false), set_config('enable_mergejoin', 'off', false),
+  set_config('enable_sort', 'off', false), set_config('jit', 'off', false),
   set_config('lock_timeout', '${Math.ceil(timeout / 2)}', false),
   set_config('idle_in_transaction_session_timeout', '${timeout * 2}', false),
   CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', false) END`

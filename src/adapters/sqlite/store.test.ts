@@ -9,11 +9,6 @@ const folder = mkdtempSync(join(tmpdir(), 'reprieve-store-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 describe('the store', () => {
-  it('can not go on after a letter that is not there', async () => {
-    const { store } = await open(`sqlite:${join(folder, 'letters.db')}`, testTools())
-    await expect(store!.letters.find({}, 10, 'gone')).rejects.toMatchObject({ code: 'unknown_letter' })
-  })
-
   it('after the last close says that it is closed, and does not open the file again', async () => {
     const { transport, store } = await open(`sqlite:${join(folder, 'closed.db')}`, testTools())
     await store!.close()

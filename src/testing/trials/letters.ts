@@ -53,6 +53,10 @@ export const lettersTrials: readonly Trial[] = [
     },
   ),
 
+  trial('what goes on after a letter that is not there is refused', async ({ letters }, world) => {
+    await assert.rejects(letters.find({}, 10, world.name('gone')), { code: 'unknown_letter' })
+  }),
+
   trial('filters narrow, together and each alone', async ({ letters, write, ids }) => {
     const written = write(6, (n) => ({
       topic: n < 3 ? 'orders' : 'tasks',
