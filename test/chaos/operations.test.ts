@@ -6,6 +6,7 @@ import { systemClock } from '../../src/adapters/system/clock.ts'
 import { type Fact, Permanent, type Reprieve, reprieve } from '../../src/index.ts'
 import { folderWith, startNode } from '../scenarios/child.ts'
 import { describeWith, kafkaUrl } from '../services/urls.ts'
+import { ownSchema } from '../stores/postgres.ts'
 
 const WORKER = fileURLToPath(new URL('./operation-worker.ts', import.meta.url))
 const COUNT = 4
@@ -145,3 +146,20 @@ for (const service of ['amqp', 'kafka'] as const) {
     })
   })
 }
+
+describeWith('postgres', 'an operation kept in PostgreSQL whose process is killed', (url) => {
+  it.each(['replay', 'purge'])('goes on in another: %s', { timeout: 600_000 }, async (kind) => {
+    const place = (): Place => ({ ...placeOn(sqlite), store: ownSchema(url) })
+    const whole = place()
+    await withLetters(whole)
+    const steps = await killedAfter(whole, kind, ALL)
+    expect(steps.at(-1)).toBe('through')
+    // at its begin, in its midst, at its end
+    for (const nth of [1, 2, Math.ceil(steps.length / 2), steps.length - 2, steps.length - 1]) {
+      const one = place()
+      await withLetters(one)
+      expect(await killedAfter(one, kind, nth)).toEqual(steps.slice(0, nth))
+      await goesOn(one, kind)
+    }
+  })
+})
