@@ -19,7 +19,7 @@ const timeless = (text: string) =>
     .replace(PROGRESS, '')
     .replace(OPERATION, '<id>')
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<moment>')
-    .replace(/\b\d+ (?:ms|s|min|h|d)\b/g, '<span>')
+    .replace(/\b\d+(?:\.\d+)? (?:ms|s|min|h|d)\b/g, '<span>')
     .replace(/\b(?:[3-9]|10) of 10 canaries/g, '<some> of 10 canaries')
     .replace(/\d+ dead again, \d+ on the way|\d+ dead again|\d+ on the way/g, '<some>')
     .replace(/ +/g, ' ')
