@@ -22,11 +22,16 @@ it('audit list tells who discarded and forced what, and why, and narrows by act,
   await cli(['breaker', 'close', 'crm', '--reason', '\u202eit is\u0007 up'], { cwd })
 
   const { stdout } = await cli(['audit', 'list'], { cwd })
-  const rows = stdout.split('\n').map((row) => row.replace(/ {2,}/g, '|').replace(/\|[^|]*Z\|[^|]*\|/, '|'))
+  const rows = stdout
+    .split('\n')
+    .map((row) => row.replace(/ {2,}/g, '|').replace(/\|[^|]*Z\|[^|]*\|/, '|'))
+    .map((row) => row.replace(/operation [0-9a-f-]{36}/, 'operation <id>'))
   expect(rows.slice(1)).toEqual([
-    `4|${userInfo().username}|breaker close|crm|1|\ufffdit is\ufffd up`,
-    `3|bob|replay undone|letter ${ids[2]}|1`,
-    `2|bob|replay|letter ${ids[2]}|1`,
+    `6|${userInfo().username}|breaker close|crm|1|\ufffdit is\ufffd up`,
+    `5|bob|replay undone|letter ${ids[2]}|1`,
+    `4|bob|replay|letter ${ids[2]}|1`,
+    '3|bob|operation start|operation <id>|1',
+    '2|bob|operation plan|operation <id>|1',
     '1|ann|discard|letters|2|paid by hand',
     '',
   ])
@@ -35,12 +40,12 @@ it('audit list tells who discarded and forced what, and why, and narrows by act,
     return entries.map(({ seq }: { seq: number }) => seq)
   }
   expect(await list('--act', 'discard')).toEqual([1])
-  expect(await list('--who', 'bob', '--from', '1h')).toEqual([3, 2])
+  expect(await list('--who', 'bob', '--from', '1h')).toEqual([5, 4, 3, 2])
   expect(await list('--to', '2020-01-01')).toEqual([])
   expect(await list('--limit', '2', '--before', '4')).toEqual([3, 2])
   for (const wrong of [
     ['--from', 'yesterday'],
-    ['--act', 'purge'],
+    ['--act', 'whatever'],
     ['--to', '2026-13-45'],
   ])
     expect(await cli(['audit', 'list', ...wrong], { cwd })).toMatchObject({ code: 2, stdout: '' })
