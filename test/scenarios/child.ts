@@ -82,7 +82,7 @@ export const startNode = (args: readonly string[], { cwd, env, input }: Settings
 const cleanEnv = (): NodeJS.ProcessEnv =>
   Object.fromEntries(
     Object.entries(process.env).filter(
-      ([name]) => !/^(REPRIEVE_|NO_COLOR|FORCE_COLOR|NODE_OPTIONS)/.test(name),
+      ([name]) => !/^(REPRIEVE_|NO_COLOR|FORCE_COLOR|NODE_OPTIONS|CI$)/.test(name),
     ),
   )
 

@@ -98,7 +98,7 @@ describeOwn('postgres', 'the letters’ store in PostgreSQL goes down', () => {
     await server.kill()
     for (let n = 0; n < 20; n++) await app.publish('task.created', {}, { id: `down-${n}` })
     await expect.poll(() => facts.filter(({ is }) => is === 'dead').length, { timeout: 20_000 }).toBe(21)
-    await expect.poll(trouble, { timeout: 20_000 }).toBeGreaterThan(2)
+    await expect.poll(trouble, { timeout: 20_000 }).toBeGreaterThan(0)
     expect(parcelsIn(file)).toBe(20)
 
     await server.start()
