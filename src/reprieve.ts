@@ -129,7 +129,7 @@ export const reprieve = async (options: Options = {}): Promise<Reprieve> => {
     transport,
     store,
     tools,
-    book,
+    book: written, // what a function in code answers is about retries: no concern of the office
     as,
     board: app.store.board,
     dataCheck: app.dataCheck,
@@ -140,10 +140,10 @@ export const reprieve = async (options: Options = {}): Promise<Reprieve> => {
   const watchdog = options.watchdog === undefined ? undefined : startWatchdog(options.watchdog, tools)
   const withOffice = options.office ?? true
   const { letters } = store
-  const watch = createWatch({ letters, board: store.board, processes: app.store.board, tools, book })
+  const watch = createWatch({ letters, board: store.board, processes: app.store.board, tools, book: written })
   if (withOffice) {
-    scheduleRecovery(app.every, office, book, options.recovery, systemProcess())
-    scheduleRetention(app.every, office, book, options.retention, systemProcess())
+    scheduleRecovery(app.every, office, written, options.recovery, systemProcess())
+    scheduleRetention(app.every, office, written, options.retention, systemProcess())
     scheduleWatch(app.every, watch, now)
   }
   let closing: Promise<void> | undefined

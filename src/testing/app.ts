@@ -101,15 +101,15 @@ export const testApp = async (options: TestAppOptions = {}): Promise<TestApp> =>
     transport: pending.transport,
     store,
     tools,
-    book,
+    book: written,
     dataCheck: app.dataCheck,
   })
   const hand = createHand(store.board, clock.now, { enact: enactTogether(store.audit) })
-  scheduleRecovery(app.every, office, book, options.recovery, 'test')
+  scheduleRecovery(app.every, office, written, options.recovery, 'test')
   if (options.retention ?? book.retention)
-    scheduleRetention(app.every, office, book, options.retention, 'test')
+    scheduleRetention(app.every, office, written, options.retention, 'test')
   const { letters, board } = store
-  const watch = createWatch({ letters, board, processes: board, tools, book })
+  const watch = createWatch({ letters, board, processes: board, tools, book: written })
   if (options.watch) scheduleWatch(app.every, watch, clock.now)
 
   let starting: Promise<void> | undefined
