@@ -25,6 +25,8 @@ const strict = !['', '0', 'false'].includes(process.env.CI ?? '')
 
 const folder = mkdtempSync(join(tmpdir(), 'reprieve-test-'))
 const reportFile = join(folder, 'report.json')
+/** Hundreds of processes are started by tests, and compile the same sources: so it is done once. */
+const COMPILED = { NODE_COMPILE_CACHE: join(folder, 'compiled') }
 const session = withServices ? openSession(servers) : undefined
 
 let step: ChildProcess | undefined
@@ -49,7 +51,7 @@ async function test(): Promise<number> {
   const outcomes = interrupted ? [] : ((await session?.outcomes) ?? [])
   const vitest = interrupted
     ? 1
-    : await run(process.execPath, vitestArgs(), { ...process.env, ...tell(outcomes) })
+    : await run(process.execPath, vitestArgs(), { ...process.env, ...COMPILED, ...tell(outcomes) })
   // the trials have just been run on everything: the adapters' truth tables must say what they showed
   const whole = vitest === 0 && args.length === 0 && outcomes.length > 0 && outcomes.every(({ had }) => had)
   const tables = whole ? await run(process.execPath, ['test/trials/tables.ts', '--check']) : 0

@@ -18,20 +18,6 @@ describeOwnKafka('kafka under fire', () => {
     expect(doubled + both).toBeLessThanOrEqual(10)
   }, 200_000)
 
-  it('the same with transactions', async () => {
-    const rules = ['transactions: true']
-    const options = {
-      brokers: kafka.brokers,
-      events: 600,
-      workers: 2,
-      rules,
-      fault: brokerKilled(kafka, 1),
-    }
-    const { doubled, buriedTwice, both } = await told('broker killed, with transactions', options)
-    expect({ buriedTwice, both }).toEqual({ buriedTwice: 0, both: 0 })
-    expect(doubled).toBeLessThanOrEqual(10)
-  }, 200_000)
-
   it('poison in front of a partition leaves the others at nine tenths of their rate at least', {
     retry: 2,
     timeout: 120_000,
