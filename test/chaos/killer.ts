@@ -144,7 +144,7 @@ FROM reprieve_letter`
 
 /** Read with a plain SQLite client. */
 const lettersIn = (file: string): KillerResult['letters'] => {
-  const database = new DatabaseSync(file, { readOnly: true })
+  const database = new DatabaseSync(file, { readOnly: true, timeout: 5000 })
   try {
     return database
       .prepare(LETTERS)

@@ -33,7 +33,7 @@ export interface TxCrashResult {
 }
 
 const leftIn = (file: string): number => {
-  const database = new DatabaseSync(file, { readOnly: true })
+  const database = new DatabaseSync(file, { readOnly: true, timeout: 5000 })
   try {
     const there = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'reprieve_outbox'").get()
     return there ? Number(database.prepare('SELECT count(*) AS n FROM reprieve_outbox').get()!.n) : 0
@@ -75,7 +75,7 @@ export const txCrash = async (options: TxCrashOptions): Promise<TxCrashResult> =
       return [Number(rows[0].rows), Number(rows[0].different)]
     }
     if (!existsSync(file)) return [0, 0]
-    const database = new DatabaseSync(file, { readOnly: true })
+    const database = new DatabaseSync(file, { readOnly: true, timeout: 5000 })
     try {
       if (!database.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(table)) return [0, 0]
       const row = database.prepare(`${text} ${table}`).get()!
