@@ -28,10 +28,11 @@ export interface Ending {
   readonly doubles: number
 }
 
-/** A busy machine gets this much more before the story is called stuck. */
+/** Each part of the story gets this much more before it is called stuck: breakers and a busy machine take their time. */
 const PATIENCE = 15_000
 const LONGEST_OUTAGE = 2500
 const LOOK = 25
+const LOOK_AGAIN = 250
 
 /** Outage, work, quiet, repair, replay, quiet. */
 export const play = async (stage: Stage, tasks: readonly Task[], length: Millis): Promise<Ending> => {
@@ -55,14 +56,25 @@ export const play = async (stage: Stage, tasks: readonly Task[], length: Millis)
   day.repair()
   screen.note('repair', 'mailboxes opened; a version that reads the old form deployed')
   await clock.sleep(beat, leave)
-  const { sent } = await app.office.replay({ service: SERVICE })
-  screen.note('replay', `${sent.length} dead letters go back to ${SERVICE}`)
+  const replayed = await replayAll(stage, until)
+  screen.note('replay', `${replayed} dead letters go back to ${SERVICE}`)
   const open = () => app.office.count({ states: ['open', 'replaying'] })
   await eventually(stage, async () => counter.quiet() && (await open()) === 0, until)
   const after = await settled(stage)
   screen.note(counter.quiet() ? 'quiet' : 'so far', sentence(after))
   const doubles = [...stage.server.taken.values()].filter((times) => times > 1).length
-  return { before, after, replayed: sent.length, doubles }
+  return { before, after, replayed, doubles }
+}
+
+/** While the mail server counts as unhealthy its letters stay: they are sent when it is well again. */
+const replayAll = async ({ app, clock, leave }: Stage, until: number): Promise<number> => {
+  const end = Math.max(until, clock.now()) + PATIENCE
+  for (let replayed = 0; ; ) {
+    replayed += (await app.office.replay({ service: SERVICE })).sent.length
+    const left = await app.office.count({ states: ['open'] })
+    if (left === 0 || leave.aborted || clock.now() >= end) return replayed
+    await clock.sleep(LOOK_AGAIN, leave)
+  }
 }
 
 const publishOver = async (
@@ -91,7 +103,8 @@ const eventually = async (
   isSo: () => boolean | Promise<boolean>,
   until: number,
 ): Promise<void> => {
-  while (!leave.aborted && !(await isSo()) && clock.now() < until + PATIENCE) await clock.sleep(LOOK, leave)
+  const end = Math.max(until, clock.now()) + PATIENCE
+  while (!leave.aborted && !(await isSo()) && clock.now() < end) await clock.sleep(LOOK, leave)
 }
 
 /** Those who count don't count at the same moment: a sum that stays wrong is wrong. */
