@@ -49,7 +49,11 @@ test('where an adapter has no store, what is about one is skipped with a reason'
   )
   const results = await runTrials(bare, { only: ({ about }) => about !== 'transport' })
   expect(new Set(results.map((result) => result.is === 'skipped' && result.reason))).toEqual(
-    new Set(['ledger', 'board', 'letters', 'operations'].map((part) => `it is a transport only and keeps no ${part}`)),
+    new Set(
+      ['ledger', 'board', 'letters', 'operations'].map(
+        (part) => `it is a transport only and keeps no ${part}`,
+      ),
+    ),
   )
 })
 
