@@ -107,3 +107,28 @@ export const verify = (entries: readonly AuditEntry[], kept?: Head): Break | und
   }
   return kept && breakAtEnd(end, kept)
 }
+
+/** An entry as stores keep it: one column for each part, details as canonical JSON. */
+export const entryOfRow = (row: Readonly<Record<string, unknown>>): AuditEntry => ({
+  seq: Number(row.seq),
+  at: Number(row.at),
+  who: row.who as string,
+  act: row.act as string,
+  target: row.target as string,
+  count: Number(row.count),
+  ...(row.reason !== null && { reason: row.reason as string }),
+  details: detailsOf(row.details as string),
+  previous: row.previous as string,
+  hash: row.hash as string,
+})
+
+/** What is not as we write it was changed, though it may mean the same: shown as it stands, and found by its hash. */
+const detailsOf = (text: string): Details => {
+  try {
+    const details = JSON.parse(text) as Details
+    if (canonical(details) === text) return details
+  } catch {
+    // no JSON any more: the same answer
+  }
+  return { changed: text }
+}

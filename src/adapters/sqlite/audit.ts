@@ -1,7 +1,7 @@
 import type { Audit } from '../../contracts/audit.ts'
 import type { Tools } from '../../contracts/tools.ts'
 import { plainAct } from '../../core/acts.ts'
-import { type Act, type AuditEntry, type Details, type Head, link, START } from '../../core/audit.ts'
+import { type Act, type AuditEntry, entryOfRow, type Head, link, START } from '../../core/audit.ts'
 import { canonical } from '../../core/canonical.ts'
 import { postTo } from './board.ts'
 import type { File } from './file.ts'
@@ -53,7 +53,7 @@ export const auditOf = (file: File, writer: Writer, { clock }: Tools): Audit => 
       file
         .sql(sql)
         .all(...values)
-        .map(entryOf),
+        .map(entryOfRow),
     )
   return {
     append: (act, posts = []) => {
@@ -73,27 +73,3 @@ export const auditOf = (file: File, writer: Writer, { clock }: Tools): Audit => 
 
 const headOf = (row: Record<string, unknown> | undefined): Head | undefined =>
   row && { count: Number(row.count), hash: row.hash as string }
-
-const entryOf = (row: Record<string, unknown>): AuditEntry => ({
-  seq: Number(row.seq),
-  at: Number(row.at),
-  who: row.who as string,
-  act: row.act as string,
-  target: row.target as string,
-  count: Number(row.count),
-  ...(row.reason !== null && { reason: row.reason as string }),
-  details: detailsOf(row.details as string),
-  previous: row.previous as string,
-  hash: row.hash as string,
-})
-
-/** What is not as we write it was changed, though it may mean the same: shown as it stands, and found by its hash. */
-const detailsOf = (text: string): Details => {
-  try {
-    const details = JSON.parse(text) as Details
-    if (canonical(details) === text) return details
-  } catch {
-    // no JSON any more: the same answer
-  }
-  return { changed: text }
-}
