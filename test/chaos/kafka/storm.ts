@@ -142,9 +142,11 @@ export const storm = async (options: StormOptions): Promise<StormResult> => {
     }
     await publishing
     while (!over.signal.aborted) {
-      accounted = await census(options.brokers, service, type).catch(() => accounted)
-      options.say?.(`${lacking().length} of ${ids.length} to go`)
-      if (lacking().length === 0) break
+      const found = await census(options.brokers, service, type).catch(() => undefined)
+      accounted = found ?? accounted
+      options.say?.(`${lacking().length} of ${ids.length} to go, ${found?.uncommitted} records to commit`)
+      // one whose publish was never confirmed may lie in the log all the same, and be in retry when all others are done
+      if (lacking().length === 0 && found?.uncommitted === 0) break
       await systemClock.sleep(1_000, over.signal)
     }
     const late = over.signal.aborted
