@@ -121,7 +121,7 @@ export const makeEvents = (count: number): readonly Event[] =>
   Array.from({ length: count }, () => makeEvent())
 
 /** Exactly so many deliveries, or what came within the time. */
-export const take = async (inlet: Inlet, count: number, within = 10_000): Promise<readonly Delivery[]> => {
+export const take = async (inlet: Inlet, count: number, within = 30_000): Promise<readonly Delivery[]> => {
   const got: Delivery[] = []
   const signal = AbortSignal.timeout(within)
   while (got.length < count && !signal.aborted) got.push(...(await inlet.receive(count - got.length, signal)))
@@ -130,7 +130,7 @@ export const take = async (inlet: Inlet, count: number, within = 10_000): Promis
 
 export const takeOne = async (inlet: Inlet): Promise<Delivery> => {
   const [delivery] = await take(inlet, 1)
-  if (!delivery) throw new Error('nothing came within 10 s')
+  if (!delivery) throw new Error('nothing came within 30 s')
   return delivery
 }
 

@@ -94,7 +94,7 @@ describeWith('amqp', 'the connection to RabbitMQ', (url) => {
     const [answer] = await settled
     expect(answer === 'lost' || answer instanceof Error).toBe(true)
     const where = `rabbitmq inlet ${to.service}.${to.topic}`
-    await expect.poll(() => troubles(), { timeout: 5000 }).toContainEqual(expect.objectContaining({ where }))
+    await expect.poll(() => troubles()).toContainEqual(expect.objectContaining({ where }))
     expect(await inlet.settle([{ do: 'ack', delivery: two! }])).toEqual(['lost'])
     wire.admit()
     await transport.publish(to.topic, [makeEvent({ id: 'after' })])
@@ -128,7 +128,7 @@ describeWith('amqp', 'the connection to RabbitMQ', (url) => {
     await expect.poll(() => troubles().length).toBeGreaterThan(0)
     const start = Date.now()
     await transport.close()
-    expect(Date.now() - start).toBeLessThan(3000)
+    expect(Date.now() - start).toBeLessThan(15_000)
     expect(await receiving).toEqual([])
     await refused
   })

@@ -24,13 +24,18 @@ export interface Door extends Omit<From, 'mint'>, Home {
   readonly collects?: boolean
 }
 
+const isUnavailable = (error: Error): boolean =>
+  error instanceof ReprieveError && error.code === 'unavailable'
+
 const collected = (message: Message, from: From, now: Instant): Delivery => {
   const delivery = readMessage(message, from, now)
   return isOurs(delivery.parcel.event) ? delivery : { ...delivery, found: readFound(message) }
 }
 
-/** A broker that restarts must not be waited for much longer than it takes. */
-const LONGEST_BACKOFF = 5000
+/** A broker that restarts must not be waited for much longer than it takes; to ask in vain costs nothing. */
+const LONGEST_BACKOFF = 1500
+/** What somebody has to mend first: it is told each time. */
+const LONGEST_REFUSED = 5000
 /** The most that the protocol's prefetch can say. */
 const LARGEST_WINDOW = 65_535
 
@@ -87,7 +92,8 @@ export const openInlet = async (
   /** A lost channel or connection does not end the inlet: it begins again until it is closed. */
   const keepGoing = async (): Promise<void> => {
     for (let failures = 0, trouble = await session.over; !stop.signal.aborted; failures++) {
-      const retryIn = Math.round(backoff(failures, LONGEST_BACKOFF, dice))
+      const longest = isUnavailable(trouble) ? LONGEST_BACKOFF : LONGEST_REFUSED
+      const retryIn = Math.round(backoff(failures, longest, dice))
       tell(trouble, retryIn)
       await clock.sleep(retryIn, stop.signal)
       if (stop.signal.aborted) return
