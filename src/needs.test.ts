@@ -33,6 +33,14 @@ describe('what a rule book needs of a transport', () => {
     expect(findings).toEqual([expect.objectContaining({ check: 'service-without-rows', where: 'quiet-svc' })])
   })
 
+  it('is also where others leave their dead letters, for as long as an office may be away', () => {
+    const book = readRules('version: 1\nforeign: { shop.dead: { service: shop } }\n', 'book.yaml')
+    expect(needsOf(book, transportFacts('kafka')).needs).toEqual({
+      subscriptions: [],
+      foreign: [{ name: 'shop.dead', keep: 7 * 86_400_000 }],
+    })
+  })
+
   it('tells a service that the transport can’t serve, with the fix', () => {
     const book = readRules("version: 1\nservices: { a: { events: { 'x.*': {} } } }\n", 'book.yaml')
     const { needs, findings } = needsOf(book, transportFacts('kafka'))

@@ -37,8 +37,12 @@ export const needsOf = (
       findings.push({ check: 'rules', level: 'wrong', where: service, what, ...(fix && { fix }) })
     }
   }
-  return { needs: { subscriptions }, findings }
+  const foreign = [...book.foreign.keys()].map((name) => ({ name, keep: AWAY }))
+  return { needs: { subscriptions, foreign }, findings }
 }
+
+/** How long an office may be away without losing what others leave for it. */
+const AWAY = 7 * 24 * 60 * 60_000
 
 const neededFor = (book: RuleBook, to: Subscription): Needed => {
   const { service, topic, types } = to

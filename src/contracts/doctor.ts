@@ -19,6 +19,8 @@ export interface Finding<C extends string = string> {
 export interface Needs {
   /** For a transport: what the services of the book will subscribe to. For a store: nothing. */
   readonly subscriptions: readonly Needed[]
+  /** For a transport: where others put their dead letters, which the office takes over. */
+  readonly foreign?: readonly NeededForeign[]
   /** It is the app's own store, and keeps dead letters and the audit too. */
   readonly letters?: boolean
 }
@@ -33,6 +35,12 @@ export interface Needed {
   readonly retries: Millis
   /** How long its dead letters are to be kept. */
   readonly retention: Millis
+}
+
+export interface NeededForeign {
+  readonly name: string
+  /** For so long a letter must be able to lie there: an office may be away. */
+  readonly keep: Millis
 }
 
 /**

@@ -16,6 +16,7 @@ export const CHECKS = [
   'kafka-size',
   'kafka-flush',
   'kafka-clock',
+  'kafka-foreign',
 ] as const
 export type Found = Finding<(typeof CHECKS)[number]>
 

@@ -2,6 +2,7 @@ import type { Doctor, Needs } from '../../contracts/doctor.ts'
 import { CHECKS, type NeededTopic } from './checks.ts'
 import { loadClient } from './client.ts'
 import { cluster, coordinators, creatable, reachable } from './doctor-cluster.ts'
+import { examineForeign } from './doctor-foreign.ts'
 import { examineTopics } from './doctor-topics.ts'
 import { readUrl, type Settings } from './settings.ts'
 import { retryTopics, TIERS } from './tiers.ts'
@@ -28,6 +29,7 @@ export const doctor: Doctor = {
           wanted.filter((each) => !is(each)),
         )),
         ...(await examineTopics(wire, wanted.filter(is))),
+        ...(await examineForeign(wire, needs.foreign ?? [], there)),
       ]
     } finally {
       await closed(wire)

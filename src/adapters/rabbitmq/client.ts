@@ -74,6 +74,7 @@ export interface ExchangeOptions {
 
 export interface QueueOptions {
   readonly durable: boolean
+  readonly autoDelete?: boolean
   readonly arguments: Readonly<Record<string, string | number | boolean>>
 }
 

@@ -1,5 +1,7 @@
-import type { Doctor, Finding, Needed, Needs } from '../../contracts/doctor.ts'
+import type { Doctor, Needed, Needs } from '../../contracts/doctor.ts'
+import { CHECKS, DEFAULT_EXCHANGE, type Found, refused } from './checks.ts'
 import { type Connection, type ExchangeOptions, loadClient, type QueueOptions } from './client.ts'
+import { examineForeign } from './doctor-foreign.ts'
 import { openLink } from './link.ts'
 import { exchangeOfDead, HOME, HOMELESS, queueOf, TIERS, tierName } from './names.ts'
 import { type Questions, questionsOf, type Said } from './questions.ts'
@@ -11,18 +13,6 @@ import {
   subscriptionOptions,
   tierOptions,
 } from './topology.ts'
-
-const CHECKS = [
-  'rabbitmq-version',
-  'rabbitmq-heartbeat',
-  'rabbitmq-alarm',
-  'rabbitmq-permissions',
-  'rabbitmq-differs',
-  'rabbitmq-missing',
-  'rabbitmq-consumer-timeout',
-  'rabbitmq-retention',
-] as const
-type Found = Finding<(typeof CHECKS)[number]>
 
 /** Quorum queues that dead-letter at least once came with 3.10. */
 const OLDEST = [3, 10] as const
@@ -40,6 +30,8 @@ export const doctor: Doctor = {
       const findings: Found[] = [...server(connection, settings), ...times(needs)]
       for (const each of wantedBy(needs, settings))
         findings.push(...(await examineOne(each, questions, settings)))
+      for (const each of needs.foreign ?? [])
+        findings.push(...(await examineForeign(each, questions, greetingOf(connection).release)))
       // in the end, for a broker with an alarm hears nothing more from who has published
       findings.push(...(await publishing(questions, link.blocked)))
       return gathered(findings)
@@ -54,6 +46,15 @@ interface Greeting {
   readonly connection?: {
     readonly serverProperties?: { readonly product?: unknown; readonly version?: unknown }
     readonly heartbeat?: number
+  }
+}
+
+const greetingOf = (connection: Connection) => {
+  const { serverProperties, heartbeat } = (connection as Greeting).connection ?? {}
+  return {
+    product: String(serverProperties?.product ?? 'an AMQP server'),
+    release: String(serverProperties?.version ?? '?'),
+    heartbeat,
   }
 }
 
@@ -79,11 +80,8 @@ export const version = (product: string, release: string): Found => {
 }
 
 function* server(connection: Connection, { server, queue }: Settings): Generator<Found> {
-  const { serverProperties, heartbeat } = (connection as Greeting).connection ?? {}
-  yield version(
-    String(serverProperties?.product ?? 'an AMQP server'),
-    String(serverProperties?.version ?? '?'),
-  )
+  const { product, release, heartbeat } = greetingOf(connection)
+  yield version(product, release)
   if (queue === 'classic') {
     yield {
       check: 'rabbitmq-version',
@@ -252,24 +250,6 @@ const differs = (where: string, { text }: Said, { place }: Settings): Found => {
       ? 'the broker itself would bury what was delivered too often, before the rules say so; and a service refuses to start'
       : 'a service that needs it refuses to start',
     fix: `ask for what is there (in the rules or the URL), or empty and delete the ${where} at ${place} yourself; nothing is ever deleted for you`,
-  }
-}
-
-const RESOURCE = /^(?:ACCESS_REFUSED - )?(?:(\w+) )?access to (\w+) '(.+?)' in vhost/
-const DEFAULT_EXCHANGE = 'exchange amq.default'
-
-/** The broker names what it refuses: to declare a queue that dead-letters needs rights on more than the queue. */
-const refused = (asked: string, right: string, { text }: Said): Found => {
-  const [, access, kind, name] = RESOURCE.exec(text) ?? []
-  const where = name === undefined ? asked : `${kind} ${name}`
-  const other = where !== asked
-  return {
-    check: 'rabbitmq-permissions',
-    level: 'wrong',
-    where: where === DEFAULT_EXCHANGE ? `${where} (the default exchange)` : where,
-    what: `the user lacks the ${access ?? (other ? 'write' : right)} permission`,
-    why: 'a service that needs it refuses to start, or can neither retry nor bury',
-    fix: 'rabbitmqctl set_permissions -p <vhost> <our user> <configure> <write> <read>, with patterns that take in this name',
   }
 }
 

@@ -118,7 +118,7 @@ describeOwnBroker('a RabbitMQ in trouble', () => {
     )
     expect(troubles(seen).map(({ where }) => where)).toContain(`rabbitmq inlet ${queueOf(to)}`)
     await transport.close()
-  })
+  }, 120_000)
 
   it('that closes a channel for an unsettled delivery: it is told, and the delivery comes again', async () => {
     await own.control('eval', `application:set_env(rabbit, consumer_timeout, ${CONSUMER_TIMEOUT}).`)
