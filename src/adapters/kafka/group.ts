@@ -1,5 +1,6 @@
 import { type Fetching, fetching } from './fetching.ts'
 import { type Member, memberOf } from './member.ts'
+import { trailing } from './trailing.ts'
 import type { Wire } from './wire.ts'
 
 /** One consumer group in this process: its member, and who takes deliveries of which topic. */
@@ -88,6 +89,7 @@ export const consumerGroup = (wire: Wire, options: GroupOptions): Group => {
       begun = true
       member.join()
       fetches = fetching(wire, member)
+      void trailing(wire.tools.clock, member)
       options.onBegin?.(group)
     },
     shut,

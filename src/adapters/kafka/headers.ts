@@ -113,6 +113,28 @@ const same = (a: Buffer, b: Buffer, at: number, length: number): boolean => {
   return true
 }
 
+/** What a parcel's record says for itself, and nothing made of the rest. */
+export interface Label {
+  readonly target: string | undefined
+  /** 0: it does not say. */
+  readonly due: number
+  readonly again: boolean
+}
+
+export const labelOf = (record: RawRecord): Label => {
+  let target: string | undefined
+  let due = 0
+  let again = false
+  readFields(record, (bytes, nameAt, nameLength, valueAt, valueLength) => {
+    const known = nameIn(bytes, nameAt, nameLength)
+    if (known.name === TARGET) target = valueLength <= 0 ? '' : textOf(known, bytes, valueAt, valueLength)
+    else if (known.name === AGAIN) again = true
+    else if (known.name === DUE)
+      due = Number(bytes.toString('latin1', valueAt, valueAt + Math.max(0, valueLength))) || 0
+  })
+  return { target, due, again }
+}
+
 /** The text of one header, where it has it. */
 export const headerOf = (record: RawRecord, name: string): string | undefined => {
   let found: string | undefined

@@ -1,7 +1,7 @@
 import type { Instant } from '../../core/time.ts'
 import { alone, CONTROL, eachRecord, keyOf, type RawBatch, type RawRecord, TRANSACTIONAL } from './batches.ts'
 import type { Aborted } from './fetch.ts'
-import { AGAIN, DUE, headerOf, TARGET } from './headers.ts'
+import { type Label, labelOf } from './headers.ts'
 import type { Shelf, Slot, Tenure } from './holding.ts'
 import type { Mark, Run } from './marks.ts'
 import { shelf } from './shelf.ts'
@@ -22,6 +22,9 @@ export const ENOUGH_SPAN = 5_000
 const ENOUGH_BYTES = 512 * 1024
 
 export const isHungry = ({ bytes, span }: Tenure): boolean => bytes < ENOUGH_BYTES && span < MOST_SPAN
+
+/** Of a record that is no parcel, or that nobody will be given. */
+const BARE: Label = { target: undefined, due: 0, again: false }
 
 const OUT = { waiting: false, out: true, settling: true, done: false } as const
 
@@ -53,16 +56,17 @@ export const tenure = ({ topic, partition, parcels, offset: start, mark }: Start
     position = offset + 1
     const done = past.length > 0 && finishedBefore(offset)
     const size = record.end - record.at + 100
+    const label = parcels && !done ? labelOf(record) : BARE
     const slot: Slot = {
       tenure: self,
       offset,
       timestamp,
-      target: parcels ? (headerOf(record, TARGET) ?? topic) : topic,
-      due: parcels ? Number(headerOf(record, DUE)) || 0 : 0,
+      target: label.target ?? topic,
+      due: label.due,
       bytes: size,
       record: done ? undefined : parcels ? alone(record) : record,
       state: done ? 'done' : 'waiting',
-      redelivered: !done && (suspicious-- > 0 || (parcels && headerOf(record, AGAIN) !== undefined)),
+      redelivered: !done && (suspicious-- > 0 || label.again),
       housed: false,
       uncommitted: false,
       holder: undefined,

@@ -48,6 +48,13 @@ describeWith('kafka', 'transactions on kafka', (brokers) => {
     await consumer.close(true)
     return ids
   }
+  /** How many offsets of a topic lie past what the group has committed. */
+  const lagBehind = async (group: string, topic: string): Promise<number> => {
+    const partitions = [0, 1, 2].map((partitionIndex) => ({ partitionIndex, timestamp: -1n }))
+    const [found] = await admin.listOffsets({ topics: [{ name: topic, partitions }] })
+    const ends = found!.partitions.reduce((sum, { offset }) => sum + Number(offset), 0)
+    return ends - (await committed(group, topic)).reduce((sum, { offset }) => sum + Math.max(0, offset), 0)
+  }
   /** Its next commit of a transaction is answered by an error, though it arrives or not. */
   const tamper = (wire: Wire, arrives: boolean) => {
     const { transactor } = wire
@@ -113,6 +120,9 @@ describeWith('kafka', 'transactions on kafka', (brokers) => {
     expect(idsOf(again)).toEqual(idsOf(got))
     expect(again.every(({ redelivered }) => redelivered)).toBe(true)
     await ackAll(inlet, again)
+    // what the aborted transaction wrote is nobody's to settle, and nobody lags behind it
+    const behind = () => lagBehind(to.consumerGroup, `${to.consumerGroup}.retry.1s`)
+    await expect.poll(behind, { timeout: 20_000, interval: 500 }).toBe(0)
   })
 
   it('a commit that arrived though its answer did not is done, and copied once', async () => {
@@ -128,6 +138,36 @@ describeWith('kafka', 'transactions on kafka', (brokers) => {
     )
     await ackAll(inlet, await take(world, inlet, 2))
     await takeNone(world, inlet)
+  })
+
+  it('one that the broker refuses leaves the others, and all that follow, to be written', async () => {
+    const { transport } = await openSeen()
+    const to = subscription()
+    await admin.createTopics({
+      topics: [`${to.consumerGroup}.retry.1s`],
+      partitions: 3,
+      replicas: 1,
+      configs: [{ name: 'max.message.bytes', value: '20000' }],
+    })
+    const inlet = await transport.subscribe(to)
+    const ordered = { extensions: { orderkey: 'k' } }
+    const events = [
+      ...makeEvents(world, 1, ordered),
+      ...makeEvents(world, 1, { ...ordered, data: Buffer.alloc(30_000, 'x') }),
+      ...makeEvents(world, 2, ordered),
+    ]
+    await transport.publish(to.topic, events)
+    const got = await take(world, inlet, 4)
+    const retries = got.map(
+      (delivery) => ({ do: 'later', delivery, parcel: failedOnce(world, delivery.parcel, 0) }) as const,
+    )
+    const answers = await inlet.settle(retries.slice(0, 3))
+    expect(answers[1]).toMatchObject({ code: 'bad_event' })
+    expect([answers[0], answers[2]]).toEqual(['done', 'done'])
+    await settleAll(inlet, [retries[3]!, { do: 'ack', delivery: got[1]! }])
+    const again = await take(world, inlet, 3)
+    expect(sorted(idsOf(again))).toEqual(sorted(idsOf(got.filter((_, n) => n !== 1))))
+    await ackAll(inlet, again)
   })
 
   it('one that did not arrive is an error, leaves nothing, and can be settled again', async () => {

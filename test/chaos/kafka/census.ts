@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { Admin, Consumer, MessagesStreamModes } from '@platformatic/kafka'
+import { Admin, Consumer, FetchIsolationLevels } from '@platformatic/kafka'
 
 export interface Census {
   /** The events that letters in the destination are about, in the order of the log. */
@@ -47,34 +47,57 @@ const endsOf = async (admin: Admin, name: string): Promise<readonly bigint[]> =>
   return ends
 }
 
+const CONTROL = 1 << 5
+const TRANSACTIONAL = 1 << 4
+
+/** Without a consumer group, and by the marks in the log itself: what an aborted transaction wrote is not there. */
 const idsIn = async (
   common: ConstructorParameters<typeof Admin>[0],
   admin: Admin,
   topic: string,
 ): Promise<readonly string[]> => {
-  const total = (await endsOf(admin, topic)).reduce((sum, end) => sum + Number(end), 0)
-  if (total === 0) return []
+  const ends = await endsOf(admin, topic)
   const consumer = new Consumer({ ...common, groupId: `census-${randomUUID()}` })
-  const stream = await consumer.consume({
-    topics: [topic],
-    mode: MessagesStreamModes.EARLIEST,
-    autocommit: false,
-    maxWaitTime: 200,
-  })
   const ids: string[] = []
-  let seen = 0
-  // where transactions ended, offsets hold no record: then nothing more comes, and only time tells
-  const close = () => void stream.close()
-  let quiet = setTimeout(close, 5_000)
-  for await (const { value } of stream) {
-    clearTimeout(quiet)
-    quiet = setTimeout(close, 1_500)
-    const letter = JSON.parse(value.toString()) as { originalEventId?: string }
-    if (letter.originalEventId) ids.push(letter.originalEventId)
-    if (++seen >= total) break
+  try {
+    const { topics } = await consumer.metadata({ topics: [topic] })
+    const { id: topicId, partitions } = topics.get(topic)!
+    for (const [partition, end] of ends.entries()) {
+      const open = new Map<bigint, string[]>()
+      for (let fetchOffset = 0n; fetchOffset < end; ) {
+        const wanted = { partition, fetchOffset, currentLeaderEpoch: -1, lastFetchedEpoch: -1 }
+        const answer = await consumer.fetch({
+          node: partitions[partition]!.leader,
+          topics: [{ topicId, partitions: [{ ...wanted, partitionMaxBytes: 4 * 1024 * 1024 }] }],
+          isolationLevel: FetchIsolationLevels.READ_UNCOMMITTED,
+          maxWaitTime: 200,
+        })
+        const batches = answer.responses.flatMap((each) =>
+          each.partitions.flatMap(({ records }) => records ?? []),
+        )
+        if (batches.length === 0) break
+        for (const { attributes, producerId, firstOffset, lastOffsetDelta, records } of batches) {
+          if (firstOffset + BigInt(lastOffsetDelta) < fetchOffset) continue
+          fetchOffset = firstOffset + BigInt(lastOffsetDelta) + 1n
+          if (attributes & CONTROL) {
+            const isCommit = records[0]?.key?.readInt16BE(2) === 1
+            if (isCommit) ids.push(...(open.get(producerId) ?? []))
+            open.delete(producerId)
+            continue
+          }
+          const found = records.flatMap(({ value }) => originalOf(value))
+          if (attributes & TRANSACTIONAL) open.set(producerId, [...(open.get(producerId) ?? []), ...found])
+          else ids.push(...found)
+        }
+      }
+    }
+  } finally {
+    await consumer.close(true)
   }
-  clearTimeout(quiet)
-  await stream.close()
-  await consumer.close(true)
   return ids
+}
+
+const originalOf = (value: Buffer | null): readonly string[] => {
+  const { originalEventId } = JSON.parse(String(value)) as { originalEventId?: string }
+  return originalEventId === undefined ? [] : [originalEventId]
 }
