@@ -31,5 +31,5 @@ export const openBroker = async (name: 'rabbitmq' | 'kafka' | 'postgres' | 'redi
 }
 
 /** One that a bench can do without; undefined where there is none. */
-export const openIfThere = async (name: 'redis'): Promise<Broker | undefined> =>
+export const openIfThere = async (name: 'redis' | 'postgres'): Promise<Broker | undefined> =>
   openBroker(name).catch(() => undefined)

@@ -15,7 +15,7 @@ export const tools: Tools = { clock: systemClock, dice: systemDice(), journal: (
 export const TYPE = 'order.placed'
 const SERVICES = 5
 const CAUSES = 30
-const START = Date.UTC(2026, 0, 1)
+export const START = Date.UTC(2026, 0, 1)
 
 /** What broke thirty times over: each service has six causes of its own. */
 const causes = Array.from({ length: CAUSES }, (_, cause) => {
@@ -49,7 +49,7 @@ export const lettersFrom = (from: number, count: number, only?: number): readonl
 
 const GULP = 1000
 /** So many are kept one by one; of more they are copied by the database, which takes minutes less. */
-const MADE = 10_000
+export const MADE = 10_000
 
 /** Where files with letters are made once for all processes of a run. Nobody writes to them after that. */
 export const fileWith = async (folder: string, count: number, only?: number): Promise<string> => {
@@ -68,20 +68,26 @@ export const fileWith = async (folder: string, count: number, only?: number): Pr
   return path
 }
 
-const COLUMNS = 'service, topic, category, kind, fingerprint, state, state_at, type'
+const COLUMNS = 'service, topic, category, kind, fingerprint, state, state_at, type, event_type, code'
 
 /** Copies of each letter, with ids of their own, each set of them younger than the one before; and what is counted of them. */
 const multiply = (path: string, times: number): void => {
   const database = new DatabaseSync(path)
   database.exec('PRAGMA synchronous = OFF; PRAGMA cache_size = -500000')
+  const anew = "printf('%08x', ?1) || substr(id, 9)"
   const copy = database.prepare(`
-    WITH copied AS (SELECT *, printf('%08x', ?1) || substr(id, 9) AS anew FROM reprieve_letter WHERE buried_at < ?2)
-    INSERT INTO reprieve_letter (id, buried_at, ${COLUMNS}, envelope, event_type, code)
-    SELECT anew, buried_at + ?1 * ${MADE}, ${COLUMNS},
-      CAST(replace(CAST(envelope AS TEXT), id, anew) AS BLOB), event_type, code
-    FROM copied ORDER BY anew`)
+    INSERT INTO reprieve_letter (number, id, buried_at, ${COLUMNS}, outline)
+    SELECT number + ?1 * ${MADE}, ${anew}, buried_at + ?1 * ${MADE}, ${COLUMNS}, outline
+    FROM reprieve_letter WHERE number <= ${MADE} ORDER BY number`)
+  const copyApart = database.prepare(`
+    INSERT INTO reprieve_envelope (letter, headers, data, envelope)
+    SELECT letter + ?1 * ${MADE}, headers, data, CAST(replace(CAST(envelope AS TEXT), id, ${anew}) AS BLOB)
+    FROM reprieve_envelope JOIN reprieve_letter ON number = letter WHERE letter <= ${MADE} ORDER BY letter`)
   database.exec('BEGIN')
-  for (let n = 1; n < times; n++) copy.run(n, START + MADE)
+  for (let n = 1; n < times; n++) {
+    copy.run(n)
+    copyApart.run(n)
+  }
   database.exec(`
     UPDATE reprieve_letter_tally SET count = count * ${times};
     UPDATE reprieve_letter_death SET letters = letters * ${times}, retries = retries * ${times};

@@ -1,23 +1,27 @@
 import { DatabaseSync } from 'node:sqlite'
+import { open as openMemory } from '../../src/adapters/memory/index.ts'
 import type { File } from '../../src/adapters/sqlite/file.ts'
 import { open as openSqlite } from '../../src/adapters/sqlite/index.ts'
 import { page } from '../../src/adapters/sqlite/letter-pages.ts'
 import type { LetterFilter } from '../../src/contracts/letters.ts'
+import type { AppStore } from '../../src/contracts/store.ts'
+import type { Transport } from '../../src/contracts/transport.ts'
 import { createOffice, type Office } from '../../src/office/index.ts'
 import type { Contender, Heat, Probe, Race } from '../harness.ts'
 import { fileWith, groupOf, serviceOf, tools } from './letters.ts'
+import { openStoreAt, type Server, schemaWith } from './postgres.ts'
 
-const TIMES = 100
+export const TIMES = 100
 /** Fewer than this, and a page would not be full. */
 const LEAST = 3000
-const few = (events: number): number => Math.max(LEAST, events)
-const many = (events: number): number => Math.max(2 * LEAST, events * TIMES)
+export const few = (events: number): number => Math.max(LEAST, events)
+export const many = (events: number): number => Math.max(2 * LEAST, events * TIMES)
 
-const PAGE = 50
+export const PAGE = 50
 const LOOKS = 200
 
 /** The letters of one service, of two causes it has, that are open. */
-const FILTER: LetterFilter = { service: serviceOf(0), category: 'transient', states: ['open'] }
+export const FILTER: LetterFilter = { service: serviceOf(0), category: 'transient', states: ['open'] }
 
 const LOOK: Readonly<Record<string, (office: Office) => Promise<unknown>>> = {
   'a filtered page': (office) => office.find(FILTER, { limit: PAGE }),
@@ -31,47 +35,72 @@ const LOOK: Readonly<Record<string, (office: Office) => Promise<unknown>>> = {
   },
 }
 
+/** Where letters lie, so many of them, and an office that looks at them. */
+type OpenAmong = (count: number) => Promise<{ readonly office: Office; close(): Promise<void> }>
+
 /** How many letters there are besides those one looks at makes no difference: the same looks, a hundred times the letters. */
-export const pageRaces = (folder: string): readonly Race[] =>
+const racesAmong = (open: OpenAmong, suffix: string): readonly Race[] =>
   Object.entries(LOOK).map(([name, look]) => ({
-    name,
+    name: `${name}${suffix}`,
     share: 0.1,
     contenders: [
-      among('among as many as events', (events) => fileWith(folder, few(events)), look),
+      among('among as many as events', (events) => open(few(events)), look),
       {
-        ...among(`among ${TIMES} times as many`, (events) => fileWith(folder, many(events)), look),
+        ...among(`among ${TIMES} times as many`, (events) => open(many(events)), look),
         ...{ aim: 0.5, aimsAtCpu: true },
       },
     ],
   }))
 
+export const pageRaces = (folder: string): readonly Race[] =>
+  racesAmong(async (count) => {
+    const { transport, store } = await openSqlite(`sqlite:${await fileWith(folder, count)}`, tools)
+    return officeAt(transport, store)
+  }, '')
+
+/** Their processor time is the server's: the aim is one of the time it takes. */
+export const pageRacesAt = (server: Server): readonly Race[] =>
+  racesAmong(async (count) => {
+    const { transport } = await openMemory('memory:', tools)
+    return officeAt(transport, await openStoreAt(server, await schemaWith(server, count)))
+  }, ', PostgreSQL').map((race) => ({
+    ...race,
+    contenders: race.contenders.map(({ aimsAtCpu: _, ...each }) => each) as unknown as Race['contenders'],
+  }))
+
+const officeAt = async (transport: Transport, store: AppStore) => {
+  const office = await createOffice({ transport, store, tools })
+  return {
+    office,
+    close: async () => {
+      await office.close()
+      await transport.close()
+      await store.close()
+    },
+  }
+}
+
 const among = (
   name: string,
-  file: (events: number) => Promise<string>,
+  open: (events: number) => ReturnType<OpenAmong>,
   look: (office: Office) => Promise<unknown>,
 ): Contender => ({
   name,
   prepare: async (events): Promise<Heat> => {
-    const path = await file(events)
-    const { transport, store } = await openSqlite(`sqlite:${path}`, tools)
-    const office = await createOffice({ transport, store, tools })
+    const { office, close } = await open(events)
     await look(office)
     return {
       run: async () => {
         for (let looked = 0; looked < LOOKS; looked++) await look(office)
         return { events }
       },
-      close: async () => {
-        await office.close()
-        await transport.close()
-        await store.close()
-      },
+      close,
     }
   },
 })
 
-const ROWS = 'rows read for a page of 50, times as many'
-const KEPT = 'rows of groups and tallies, times as many'
+export const ROWS = 'rows read for a page of 50, times as many'
+export const KEPT = 'rows of groups and tallies, times as many'
 
 /** Counted by a function of ours inside the question, not guessed. */
 export const rowsProbe = (folder: string): Probe => ({

@@ -1,10 +1,14 @@
 import { cpSync } from 'node:fs'
 import { open as openSqlite } from '../../src/adapters/sqlite/index.ts'
+import type { AppStore } from '../../src/contracts/store.ts'
+import type { Transport } from '../../src/contracts/transport.ts'
 import { createOffice } from '../../src/office/index.ts'
 import { replayParcel } from '../../src/office/replay.ts'
 import { freshFile } from '../embedded/file.ts'
 import type { Contender, Heat } from '../harness.ts'
+import { freshName } from '../load.ts'
 import { fileWith, lettersFrom, serviceOf, TYPE, tools } from './letters.ts'
+import { dropSchema, keepMany, openStoreAt, plainly, type Server } from './postgres.ts'
 
 /** As many as an operation sends at once. */
 const BATCH = 50
@@ -13,7 +17,16 @@ const BY_HAND = 'by hand: read, forward, mark'
 
 const address = { service: serviceOf(0), topic: TYPE, consumerGroup: serviceOf(0) }
 
-const openCopy = async (folder: string, letters: number) => {
+interface Replaying {
+  readonly transport: Transport
+  readonly store: AppStore
+  /** How many wait to be handled. */
+  waiting(): Promise<number>
+  close(): Promise<void>
+}
+
+/** A file with letters, which is the transport too. */
+export const openCopy = async (folder: string, letters: number): Promise<Replaying> => {
   const copy = freshFile()
   cpSync(await fileWith(folder, letters, 0), copy.path)
   const { transport, store } = await openSqlite(copy.url, tools)
@@ -30,11 +43,35 @@ const openCopy = async (folder: string, letters: number) => {
   return { transport, store, waiting, close }
 }
 
+type OpenReplay = (events: number) => Promise<Replaying>
+
+/** Letters in a schema of PostgreSQL; they go back by a SQLite file. */
+export const openBeside = async (server: Server, letters: number): Promise<Replaying> => {
+  const file = freshFile()
+  const schema = `${server.run}_${freshName().replaceAll('-', '_')}`
+  const store = await openStoreAt(server, schema)
+  await keepMany(store, letters, 0)
+  await plainly(server, (client) => client.query(`VACUUM (ANALYZE) ${schema}.letter`))
+  const { transport, store: own } = await openSqlite(file.url, tools)
+  const inlet = await transport.subscribe({
+    ...{ ...address, types: [TYPE], order: 'none', destinations: [], lease: 60_000, window: 100 },
+  })
+  const close = async (): Promise<void> => {
+    await inlet.close()
+    await transport.close()
+    await own.close()
+    await store.close()
+    await dropSchema(server, schema)
+    file.clear()
+  }
+  return { transport, store, waiting: async () => (await inlet.lag()).waiting, close }
+}
+
 /** Letters that are in memory already, fifty in a call, and nothing remembered of it. */
-export const rawForwarding = (folder: string): Contender => ({
+export const rawForwarding = (open: OpenReplay): Contender => ({
   name: 'raw',
   prepare: async (events): Promise<Heat> => {
-    const { transport, waiting, close } = await openCopy(folder, events)
+    const { transport, waiting, close } = await open(events)
     const letters = lettersFrom(0, events, 0)
     return {
       run: async () => {
@@ -54,10 +91,10 @@ export const rawForwarding = (folder: string): Contender => ({
 })
 
 /** What one would write in an evening: read fifty that are open, forward them, mark them, the next fifty. */
-export const byHand = (folder: string): Contender => ({
+export const byHand = (open: OpenReplay): Contender => ({
   name: BY_HAND,
   prepare: async (events): Promise<Heat> => {
-    const { transport, store, waiting, close } = await openCopy(folder, events)
+    const { transport, store, waiting, close } = await open(events)
     return {
       run: async () => {
         for (;;) {
@@ -79,12 +116,12 @@ export const byHand = (folder: string): Contender => ({
 })
 
 /** Found by a filter, frozen, read, marked with the audit, forwarded. */
-export const replaying = (folder: string, aim: number): Contender => ({
+export const replaying = (open: OpenReplay, aim: number): Contender => ({
   name: 'reprieve',
   aim,
   against: { [BY_HAND]: 0.5 },
   prepare: async (events): Promise<Heat> => {
-    const { transport, store, waiting, close } = await openCopy(folder, events)
+    const { transport, store, waiting, close } = await open(events)
     const office = await createOffice({ transport, store, tools })
     return {
       run: async () => {

@@ -1,6 +1,7 @@
 import type { ActOnLetters } from '../core/acts.ts'
 import type { Category, Kind } from '../core/failure.ts'
 import type { Letter, LetterState } from '../core/letter.ts'
+import type { Outline, Sendable } from '../core/outline.ts'
 import type { Repair } from '../core/repair.ts'
 import type { Sifting } from '../core/sift.ts'
 import type { Instant } from '../core/time.ts'
@@ -14,6 +15,19 @@ export interface KeptLetter {
   readonly state: LetterState
   readonly stateAt: Instant
   /** The newest version of its event, where it was repaired: that is what a replay sends. */
+  readonly repair?: Repair
+}
+
+/** What is asked before a letter is sent. */
+export interface KeptOutline {
+  readonly letter: Outline
+  readonly state: LetterState
+}
+
+/** What goes when it is sent. */
+export interface KeptSendable {
+  readonly letter: Sendable
+  readonly state: LetterState
   readonly repair?: Repair
 }
 
@@ -56,6 +70,10 @@ export interface Letters {
   keep(letters: readonly Letter[]): Promise<number>
   /** Newest first, at most `limit`, after the letter `after` in that order. */
   find(filter: LetterFilter, limit: number, after?: string): Promise<readonly KeptLetter[]>
+  /** As `find`, and of each letter its outline at least: of a million that are looked at none need be read whole. */
+  outlines(filter: LetterFilter, limit: number, after?: string): Promise<readonly KeptOutline[]>
+  /** Those of these ids that are there, in no order, as they would be sent now. */
+  sendables(ids: readonly string[]): Promise<readonly KeptSendable[]>
   count(filter: LetterFilter): Promise<number>
   /** Exact where kept tallies tell it; else it counts no further than `most`, and looks at a few times as many at most. */
   countUpTo(filter: LetterFilter, most: number): Promise<Counted>

@@ -189,7 +189,12 @@ const cut = (text: string, most: number): string =>
   text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`
 
 /** Why a letter can't be sent back; undefined: it can. */
-export const whyStays = ({ reason, origin, service, destination }: Letter): string | undefined => {
+export const whyStays = ({
+  reason,
+  origin,
+  service,
+  destination,
+}: Pick<Letter, 'reason' | 'origin' | 'service' | 'destination'>): string | undefined => {
   if (origin) return 'nowhere' in origin ? origin.nowhere : undefined
   return reason === 'found' && service === UNKNOWN ? nowhere(destination).nowhere : undefined
 }

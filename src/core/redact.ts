@@ -94,7 +94,10 @@ const textsIn = (value: unknown): readonly string[] => {
 }
 
 /** Where it is still as it was redacted: such a letter can't be replayed before it is repaired there. */
-export const redactedAt = (letter: Letter, repair: Repair | undefined): readonly string[] => {
+export const redactedAt = (
+  letter: Pick<Letter, 'event' | 'redacted'>,
+  repair: Repair | undefined,
+): readonly string[] => {
   if (!letter.redacted) return []
   const event = currentEvent(letter, repair)
   const document = documentOf(event)?.value

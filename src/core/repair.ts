@@ -32,7 +32,7 @@ export const contentHash = ({ headers, data }: Content): string => {
 }
 
 /** The event as it would be sent now. */
-export const currentEvent = ({ event }: Letter, repair: Repair | undefined): Event =>
+export const currentEvent = ({ event }: Pick<Letter, 'event'>, repair: Repair | undefined): Event =>
   repair ? { ...event, headers: repair.headers, data: repair.data } : event
 
 /** As it is kept and exported. */

@@ -1,14 +1,13 @@
 import type { Board } from '../contracts/board.ts'
-import type { KeptLetter } from '../contracts/letters.ts'
-import type { Event } from '../core/event.ts'
+import type { KeptOutline, KeptSendable, Letters } from '../contracts/letters.ts'
 import { expiryOf } from '../core/expiry.ts'
 import { whyStays } from '../core/found.ts'
-import type { Letter } from '../core/letter.ts'
 import type { Operation, Skip } from '../core/operation.ts'
+import type { Outline } from '../core/outline.ts'
 import { matches } from '../core/pattern.ts'
 import { redactedAt } from '../core/redact.ts'
 import { currentEvent } from '../core/repair.ts'
-import { reasonAgainst, reasonAgainstPurge } from '../core/replay-check.ts'
+import { reasonAgainst, reasonAgainstPurge, type Standing } from '../core/replay-check.ts'
 import type { Instant } from '../core/time.ts'
 import { type RuleBook, type Rules, rulesFor } from '../rules/index.ts'
 import { createHand, type Hand } from './orders.ts'
@@ -20,45 +19,42 @@ export interface Asked {
   readonly approved: boolean
 }
 
-/** What speaks against working on a letter. */
-export type Check = (kept: KeptLetter | undefined, asked: Asked) => Promise<Skip | undefined>
+/** What speaks against working on each of these letters, if anything. */
+export type Check = (
+  letters: readonly (KeptOutline | undefined)[],
+  asked: Asked,
+) => Promise<readonly (Skip | undefined)[]>
 
 /** Looks once which breakers are open, for as many letters as are checked then. */
 export const createChecks = (
   book: RuleBook,
   board: Board,
   now: () => Instant,
+  letters: Pick<Letters, 'sendables'>,
   /** Schemas of handlers, where they are known here. */
   checkFor: CheckFor = () => undefined,
 ): (() => Promise<Check>) => {
   const hand = createHand(board, now)
-  const fits = async ({ service }: Letter, event: Event): Promise<boolean> => {
-    const check = checkFor(service, event.type)
-    return check === undefined || (await check(event)) === undefined
-  }
   return async () => {
     const open = await openBreakers(hand, now())
     const rules = new Map<string, Rules>()
-    const rulesOf = ({ service, topic, event: { type } }: Letter): Rules => {
+    const rulesOf = ({ service, topic, event: { type } }: Outline): Rules => {
       const name = JSON.stringify([service, topic, type])
       const known = rules.get(name) ?? rulesFor(book, service, type, topic)
       rules.set(name, known)
       return known
     }
-    return async (kept, { operation, approved }) => {
-      const state = kept?.state
-      if (!kept) return reasonAgainst({ ...NOTHING, state }, operation, 1)
-      const { letter, repair } = kept
+    const against = (kept: KeptOutline, inside: Inside, { operation, approved }: Asked): Skip | undefined => {
+      const { letter, state } = kept
       if (operation.kind === 'purge') return reasonAgainstPurge({ state, approved }, operation)
       const own = rulesOf(letter)
       const automatic = own.deadLetter.reprocessing === 'automatic'
       return reasonAgainst(
         {
+          ...inside,
           state,
           approved: approved || automatic,
-          whole: redactedAt(letter, repair).length === 0,
           returns: operation.plan.to !== undefined || whyStays(letter) === undefined,
-          valid: await fits(letter, currentEvent(letter, repair)),
           expired: isExpired(letter, own, book, now()),
           healthy: !isDown(letter, own, open),
           generation: letter.trail.generation,
@@ -67,8 +63,36 @@ export const createChecks = (
         book.operations.reentry,
       )
     }
+    const needed = ({ letter }: KeptOutline, { operation }: Asked): boolean =>
+      operation.kind === 'replay' &&
+      (letter.redacted !== undefined || checkFor(letter.service, letter.event.type) !== undefined)
+    const lookInside = async ({ letter, repair }: KeptSendable): Promise<Inside> => ({
+      whole: redactedAt(letter, repair).length === 0,
+      valid:
+        (await checkFor(letter.service, letter.event.type)?.(currentEvent(letter, repair))) === undefined,
+    })
+
+    return async (some, asked) => {
+      const within = some.filter((kept) => kept !== undefined && needed(kept, asked)) as KeptOutline[]
+      const read = within.filter(isSendable)
+      const unread = within.flatMap((kept) => (isSendable(kept) ? [] : [kept.letter.id]))
+      if (unread.length > 0) read.push(...(await letters.sendables(unread)))
+      const inside = new Map<string, Inside>()
+      for (const kept of read) inside.set(kept.letter.id, await lookInside(kept))
+      return some.map((kept) => {
+        if (!kept) return reasonAgainst({ ...NOTHING, state: undefined }, asked.operation, 1)
+        return against(kept, inside.get(kept.letter.id) ?? AS_IT_WAS, asked)
+      })
+    }
   }
 }
+
+/** One that was read with what its event carries was read with its newest version, too. */
+const isSendable = (kept: KeptOutline): kept is KeptSendable => 'data' in kept.letter.event
+
+/** What only the payload tells: nothing was taken out of it, and it fits its handler's schema. */
+type Inside = Pick<Standing, 'whole' | 'valid'>
+const AS_IT_WAS: Inside = { whole: true, valid: true }
 
 const NOTHING = {
   ...{ state: undefined, whole: true, returns: true, approved: true, valid: true },
@@ -76,7 +100,7 @@ const NOTHING = {
 }
 
 const isExpired = (
-  { event, buriedAt }: Letter,
+  { event, buriedAt }: Outline,
   { ttl }: Rules,
   { operations }: RuleBook,
   now: Instant,
@@ -96,7 +120,7 @@ const openBreakers = async (hand: Hand, now: Instant): Promise<readonly string[]
 }
 
 /** By a dependency of its rules, or its handler's own breaker. */
-const isDown = ({ service, event }: Letter, { dependencies }: Rules, open: readonly string[]): boolean =>
+const isDown = ({ service, event }: Outline, { dependencies }: Rules, open: readonly string[]): boolean =>
   open.some(
     (name) =>
       dependencies.some((dependency) => dependency.name === name) ||

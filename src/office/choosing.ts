@@ -1,4 +1,4 @@
-import type { KeptLetter, Letters } from '../contracts/letters.ts'
+import type { KeptSendable, Letters } from '../contracts/letters.ts'
 import type { Item, ItemMark, KeptOperation, Operations } from '../contracts/operations.ts'
 import type { Clock } from '../contracts/tools.ts'
 import type { Instant } from '../core/time.ts'
@@ -7,7 +7,7 @@ import type { Check, createChecks } from './checks.ts'
 /** One letter on its way, with its item. */
 export interface Leaving {
   readonly item: Item
-  readonly kept: KeptLetter
+  readonly kept: KeptSendable
 }
 
 export interface Chosen {
@@ -36,8 +36,9 @@ export const createChoosing = (
     if (items.length === 0) return NONE
     const found = await lettersOf(items)
     const check = await checksNow()
-    const against = await Promise.all(
-      items.map(({ letter }) => check(found.get(letter), { operation, approved: true })),
+    const against = await check(
+      items.map(({ letter }) => found.get(letter)),
+      { operation, approved: true },
     )
     const at = clock.now()
     const skips = items.flatMap((item, i): ItemMark[] =>
@@ -59,9 +60,9 @@ export const createChoosing = (
     return looked.check
   }
 
-  const lettersOf = async (items: readonly Item[]): Promise<ReadonlyMap<string, KeptLetter>> => {
+  const lettersOf = async (items: readonly Item[]): Promise<ReadonlyMap<string, KeptSendable>> => {
     const ids = items.map(({ letter }) => letter)
-    return new Map((await letters.find({ ids }, ids.length)).map((kept) => [kept.letter.id, kept]))
+    return new Map((await letters.sendables(ids)).map((kept) => [kept.letter.id, kept]))
   }
 
   return { choose, lettersOf }

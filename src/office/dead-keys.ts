@@ -1,11 +1,11 @@
 import type { DeadKey, Transport } from '../contracts/transport.ts'
-import type { Letter } from '../core/letter.ts'
+import type { Outline } from '../core/outline.ts'
 
 /** What waits behind letters whose order keys are held, wherever that is: on the transport or its companion. */
 export interface DeadKeys {
-  behind(letter: Letter): Promise<number>
+  behind(letter: Outline): Promise<number>
   /** Lets go what waits. Where nothing does, or not any more, nothing happens. */
-  release(letter: Letter): Promise<void>
+  release(letter: Outline): Promise<void>
 }
 
 export const deadKeysAt = (sources: readonly Transport[]): DeadKeys => ({
@@ -21,7 +21,7 @@ export const deadKeysAt = (sources: readonly Transport[]): DeadKeys => ({
   },
 })
 
-const keyOf = ({ id, event }: Letter): DeadKey | undefined => {
+const keyOf = ({ id, event }: Outline): DeadKey | undefined => {
   const { orderkey } = event.extensions
   return orderkey === undefined ? undefined : { orderKey: String(orderkey), letter: id }
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { KeptLetter, LetterFilter, Letters } from '../contracts/letters.ts'
+import type { KeptOutline, LetterFilter, Letters } from '../contracts/letters.ts'
 import type { KeptOperation, NewItem, Operations } from '../contracts/operations.ts'
 import type { Act } from '../core/audit.ts'
 import { ReprieveError } from '../core/error.ts'
@@ -35,10 +35,11 @@ export const freeze = async (
 ): Promise<KeptOperation> => {
   const { operations, letters, now, check, stay } = freezing
   const asked = { operation, approved: freezing.approvalAbove !== 0 }
-  const itemOf = async (place: number, letter: string, kept: KeptLetter | undefined): Promise<NewItem> =>
-    newItem(place, letter, await check(kept, asked), now())
 
-  const add = async (items: readonly NewItem[]): Promise<void> => {
+  const add = async (places: readonly number[], ids: readonly string[], found: readonly Found[]) => {
+    const against = await check(found, asked)
+    const at = now()
+    const items = ids.map((id, n) => newItem(places[n]!, id, against[n], at))
     await stay()
     if (!(await operations.add(operation.id, version, items))) throw taken(operation)
   }
@@ -48,21 +49,24 @@ export const freeze = async (
     const { states: _, ...chosen } = filter
     const found = await named(letters, chosen, filter.ids)
     for (let i = 0; i < found.length; i += PAGE) {
-      const page = found.slice(i, i + PAGE)
-      const now = new Map(
-        (await letters.find({ ...chosen, ids: page.map(({ id }) => id) }, PAGE)).map((kept) => [
-          kept.letter.id,
-          kept,
-        ]),
+      const ids = found.slice(i, i + PAGE).map(({ id }) => id)
+      const known = await byId(letters, { ...chosen, ids })
+      await add(
+        ids.map((_, n) => i + n + 1),
+        ids,
+        ids.map((id) => known.get(id)),
       )
-      await add(await Promise.all(page.map(({ id }, n) => itemOf(i + n + 1, id, now.get(id)))))
     }
   } else {
     // found newest first and worked off oldest first: places are counted backwards
     let place = -1
     for (let after: string | undefined; ; ) {
-      const page = await letters.find(filter, PAGE, after)
-      await add(await Promise.all(page.map((kept) => itemOf(place--, kept.letter.id, kept))))
+      const page = await letters.outlines(filter, PAGE, after)
+      await add(
+        page.map(() => place--),
+        page.map(({ letter }) => letter.id),
+        page,
+      )
       if (page.length < PAGE) break
       after = page.at(-1)!.letter.id
     }
@@ -70,15 +74,18 @@ export const freeze = async (
   return seal(operation.id, version, freezing)
 }
 
+type Found = KeptOutline | undefined
+
+const byId = async (letters: Letters, filter: LetterFilter): Promise<ReadonlyMap<string, KeptOutline>> =>
+  new Map((await letters.outlines(filter, PAGE)).map((kept) => [kept.letter.id, kept]))
+
 /** Those that were named, the oldest first; what is not there stands at the end. */
 const named = async (letters: Letters, filter: LetterFilter, asked: readonly string[]) => {
   const ids = [...new Set(asked)]
   const found: { readonly id: string; readonly at: Instant }[] = []
   for (let i = 0; i < ids.length; i += PAGE) {
     const some = ids.slice(i, i + PAGE)
-    const kept = new Map(
-      (await letters.find({ ...filter, ids: some }, PAGE)).map((each) => [each.letter.id, each]),
-    )
+    const kept = await byId(letters, { ...filter, ids: some })
     found.push(...some.map((id) => ({ id, at: kept.get(id)?.letter.buriedAt ?? Number.MAX_SAFE_INTEGER })))
   }
   return found.sort((a, b) => a.at - b.at)

@@ -106,7 +106,7 @@ export const createOffice = async (options: OfficeOptions): Promise<Office> => {
     return (found.state === 'open' && whyStays(found.letter)) || `it is ${found.state}`
   }
 
-  const checks = createChecks(book, options.board ?? store.board, clock.now, dataCheck)
+  const checks = createChecks(book, options.board ?? store.board, clock.now, letters, dataCheck)
   const { operations } = store
   const sending = createSending({ operations, letters, transport, receiptTo, tools, book, checks, deadKeys })
   const name = tools.dice.uuid()

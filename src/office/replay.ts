@@ -1,14 +1,14 @@
-import type { KeptLetter } from '../contracts/letters.ts'
+import type { KeptSendable } from '../contracts/letters.ts'
 import type { Address } from '../contracts/transport.ts'
 import type { Event } from '../core/event.ts'
-import type { Letter } from '../core/letter.ts'
+import type { Sendable } from '../core/outline.ts'
 import type { Parcel } from '../core/parcel.ts'
 import { currentEvent } from '../core/repair.ts'
 import type { Instant } from '../core/time.ts'
 import { freshTrail } from '../core/trail.ts'
 
 /** A letter and the version of its event that goes back. */
-export type Mended = Pick<KeptLetter, 'letter' | 'repair'>
+export type Mended = Pick<KeptSendable, 'letter' | 'repair'>
 
 /**
  * The event on its way back: a new life with nothing spent, the same id, so that dedup still protects. Where it was
@@ -46,7 +46,7 @@ export const replayParcel = (
 }
 
 /** What a replayed message carries, whoever takes it. */
-export const replayHeaders = ({ event, trail }: Letter) => ({
+export const replayHeaders = ({ event, trail }: Sendable) => ({
   'x-replayed': 'true',
   'x-original-id': event.id,
   'x-idempotency-key': event.headers['x-idempotency-key'] ?? event.id,

@@ -1,4 +1,4 @@
-import type { KeptLetter } from '../contracts/letters.ts'
+import type { KeptSendable } from '../contracts/letters.ts'
 import type { Returning, Transport } from '../contracts/transport.ts'
 import { EARLIER } from '../core/found.ts'
 import type { Operation } from '../core/operation.ts'
@@ -8,7 +8,7 @@ import { byAddress, type Mended, publishedAnew, replayHeaders, replayParcel } fr
 
 /** One way that letters go together, and whether they are at an end by that. */
 export interface Way {
-  readonly letters: readonly KeptLetter[]
+  readonly letters: readonly KeptSendable[]
   /** Whoever takes foreign ones, or events that are published anew, sends no receipts. */
   readonly ends: boolean
   go(): Promise<void>
@@ -24,7 +24,7 @@ export interface Going {
 }
 
 /** Letters on their way back: ours to the subscription that failed, or as was asked; others to where they came from. */
-export const waysOf = (letters: readonly KeptLetter[], going: Going): readonly Way[] => {
+export const waysOf = (letters: readonly KeptSendable[], going: Going): readonly Way[] => {
   const { transport, receiptTo, at, groupOf } = going
   const { id, plan } = going.operation
   const { to: target } = plan

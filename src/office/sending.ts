@@ -31,6 +31,9 @@ interface Gone {
   readonly ends: boolean
 }
 
+/** So many batches go together at most. */
+const WIDEST = 4
+
 /** What no second try mends: the letter goes nowhere, whoever sends it. */
 const HOPELESS: ReadonlySet<string> = new Set(['unknown_subscription', 'unheard', 'bad_event'])
 
@@ -87,19 +90,22 @@ export const createSending = (means: Sending) => {
   }
 
   /**
-   * Batch after batch until none is left, somebody else is at it, or the time is over. One is marked, the one before it sent
-   * and the one before that told as sent in the same turn: where the transport is the store that is one commit.
+   * Step after step until none is left, somebody else is at it, or the time is over. One is marked, the one before it sent
+   * and the one before that told as sent in the same turn: where the transport is the store that is one commit. The first
+   * step is one batch, the next are some batches together, for nobody asked for a rate.
    */
   const stream = async (kept: KeptOperation, until: Instant, strict: boolean, signal?: AbortSignal) => {
     const { operation } = kept
     const { batch } = operation.plan
+    let wide = 1
     let chosen = await choose(kept, batch)
     let leaving = await begin(kept, chosen)
     let untold: readonly Gone[] = []
     try {
       while (leaving && chosen.last !== undefined) {
         const enough = signal?.aborted || clock.now() >= until
-        const next: Chosen = enough ? NONE : await choose(kept, batch, chosen.last)
+        wide = Math.min(wide * 2, WIDEST)
+        const next: Chosen = enough ? NONE : await choose(kept, batch * wide, chosen.last)
         const before = untold
         untold = []
         const [marking, , going] = await Promise.allSettled([

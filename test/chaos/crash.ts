@@ -75,7 +75,7 @@ export const crashTest = async (options: CrashOptions): Promise<CrashResult> => 
     try {
       return database
         .prepare(
-          "SELECT json_extract(CAST(envelope AS TEXT), '$.originalEventId') AS id FROM reprieve_letter",
+          "SELECT json_extract(CAST(envelope AS TEXT), '$.originalEventId') AS id FROM reprieve_envelope",
         )
         .all()
         .map(({ id }) => String(id))

@@ -140,7 +140,7 @@ SELECT json_extract(CAST(envelope AS TEXT), '$.originalEventId') AS event,
   json_extract(CAST(envelope AS TEXT), '$.reason') AS reason,
   json_extract(CAST(envelope AS TEXT), '$.error') AS error,
   json_extract(CAST(envelope AS TEXT), '$.destination') AS destination
-FROM reprieve_letter`
+FROM reprieve_envelope`
 
 /** Read with a plain SQLite client. */
 const lettersIn = (file: string): KillerResult['letters'] => {

@@ -31,6 +31,17 @@ export const lettersOf = (
     const sieve = sieveFor(filter)
     return [...kept.values()].filter((each) => matches(filter, each) && (sieve?.(each.letter) ?? true))
   }
+  const find: Letters['find'] = async (filter, limit, after) => {
+    const from = after === undefined ? undefined : kept.get(after)
+    if (after !== undefined && !from) {
+      throw new ReprieveError('unknown_letter', `there is no letter '${after}' to go on after`)
+    }
+    return matching(filter)
+      .filter((each) => !from || newestFirst(from, each) < 0)
+      .filter((each) => each !== from)
+      .sort(newestFirst)
+      .slice(0, limit)
+  }
   return {
     keep: async (letters) => {
       const before = kept.size
@@ -42,17 +53,9 @@ export const lettersOf = (
       }
       return kept.size - before
     },
-    find: async (filter, limit, after) => {
-      const from = after === undefined ? undefined : kept.get(after)
-      if (after !== undefined && !from) {
-        throw new ReprieveError('unknown_letter', `there is no letter '${after}' to go on after`)
-      }
-      return matching(filter)
-        .filter((each) => !from || newestFirst(from, each) < 0)
-        .filter((each) => each !== from)
-        .sort(newestFirst)
-        .slice(0, limit)
-    },
+    find,
+    outlines: find,
+    sendables: async (ids) => ids.flatMap((id) => kept.get(id) ?? []),
     count: async (filter) => matching(filter).length,
     countUpTo: async (filter) => ({ count: matching(filter).length, whole: true }),
     mark: async (marks, act) => {

@@ -4,7 +4,7 @@ import type { Instant } from '../../core/time.ts'
 import { appendTo } from './audit.ts'
 import { instant, wordOf } from './keys.ts'
 import { freeHolds, removeLetters } from './letter-removal.ts'
-import { type Locked, TALLIED, talliedOf } from './letter-rows.ts'
+import { type Locked, type Row, TALLIED, talliedOf } from './letter-rows.ts'
 import { change, lockGroups, noteResolved } from './letter-tallies.ts'
 import { endItems } from './operation-items.ts'
 import type { Ask } from './pool.ts'
@@ -20,13 +20,34 @@ export const lockLetters = async (
     text: `SELECT id, ${TALLIED.join(', ')} FROM ${schema}.letter WHERE id = ANY ($1::text[]) ORDER BY id FOR UPDATE`,
     values: [[...new Set([...ids].map(wordOf))]],
   })
-  return new Map(
+  return lockedIn(rows)
+}
+
+/** Those of an operation's items. The item of a place is always of the same letter. */
+export const lockLettersOf = async (
+  ask: Ask,
+  schema: string,
+  operation: string,
+  places: readonly number[],
+): Promise<ReadonlyMap<string, Locked>> => {
+  const { rows } = await ask({
+    name: `reprieve ${schema} lock letters of items`,
+    text: `SELECT id, ${TALLIED.join(', ')} FROM ${schema}.letter WHERE id = ANY (ARRAY (
+        SELECT i.letter FROM ${schema}.operation_item AS i
+        WHERE i.operation = (SELECT number FROM ${schema}.operation WHERE id = $1) AND i.place = ANY ($2::bigint[])))
+      ORDER BY id FOR UPDATE`,
+    values: [operation, places],
+  })
+  return lockedIn(rows)
+}
+
+const lockedIn = (rows: readonly Row[]): ReadonlyMap<string, Locked> =>
+  new Map(
     rows.map((row): [string, Locked] => {
       const word = row.id as string
       return [word, { word, from: talliedOf(row), state: row.state as LetterState }]
     }),
   )
-}
 
 const groupOf = ({ from }: Locked): string => from[0]!
 

@@ -1,12 +1,22 @@
-import type { Counted, KeptLetter, LetterFilter, LetterState } from '../../contracts/letters.ts'
+import type {
+  Counted,
+  KeptLetter,
+  KeptOutline,
+  KeptSendable,
+  LetterFilter,
+  LetterState,
+} from '../../contracts/letters.ts'
 import type { Instant } from '../../core/time.ts'
 import {
   type Condition,
   KEPT,
   keptOf,
+  OUTLINE,
   ofLetters,
+  outlineOf,
   type Put,
   places,
+  sendableOf,
   TALLIED,
   tallied,
   where,
@@ -77,14 +87,14 @@ const along = (
   return `(${pieces}) AS p CROSS JOIN LATERAL (${piece}) AS found`
 }
 
-/** Newest first. */
-export const page = async (
+/** The places of a page, newest first, as a table; what is asked of them is added to its values. */
+const placesFor = async (
   ask: Ask,
   schema: string,
   filter: LetterFilter,
   limit: number,
-  after?: Place,
-): Promise<readonly KeptLetter[]> => {
+  after: Place | undefined,
+): Promise<{ readonly table: string; readonly values: unknown[] }> => {
   const way = await wayFor(ask, schema, filter)
   const { values, put } = places()
   const time = timeOn(way)
@@ -100,13 +110,67 @@ export const page = async (
     put,
     (piece) => `SELECT buried_at, id FROM ${schema}.letter AS l ${where([...piece, ...fits], put)} ${end}`,
   )
+  return {
+    table: `(SELECT found.* FROM ${from} ORDER BY buried_at DESC, id DESC LIMIT ${most}) AS place`,
+    values,
+  }
+}
+
+const IN_ORDER = 'ORDER BY place.buried_at DESC, place.id DESC'
+
+/** Newest first. */
+export const page = async (
+  ask: Ask,
+  schema: string,
+  filter: LetterFilter,
+  limit: number,
+  after?: Place,
+): Promise<readonly KeptLetter[]> => {
+  const { table, values } = await placesFor(ask, schema, filter, limit, after)
   const { rows } = await ask({
     text: `SELECT ${KEPT}, (SELECT repair FROM ${schema}.letter_repair WHERE letter = place.id ORDER BY version DESC LIMIT 1)
-      AS repair FROM (SELECT found.* FROM ${from} ORDER BY buried_at DESC, id DESC LIMIT ${most}) AS place
-      JOIN ${schema}.letter USING (id) ORDER BY place.buried_at DESC, place.id DESC`,
+      AS repair FROM ${table} JOIN ${schema}.letter USING (id) ${IN_ORDER}`,
     values,
   })
   return rows.map(keptOf)
+}
+
+/** Newest first. Where one has no outline all of them are read whole. */
+export const outlines = async (
+  ask: Ask,
+  schema: string,
+  filter: LetterFilter,
+  limit: number,
+  after?: Place,
+): Promise<readonly KeptOutline[]> => {
+  const { table, values } = await placesFor(ask, schema, filter, limit, after)
+  const { rows } = await ask({
+    text: `SELECT ${OUTLINE} FROM ${table} JOIN ${schema}.letter AS l USING (id) ${IN_ORDER}`,
+    values,
+  })
+  return rows.some(({ outline }) => outline === null)
+    ? page(ask, schema, filter, limit, after)
+    : rows.map(outlineOf)
+}
+
+/** By the words of their ids. Those that were repaired, or have no outline, are read whole. */
+export const sendables = async (
+  ask: Ask,
+  schema: string,
+  words: readonly string[],
+): Promise<readonly KeptSendable[]> => {
+  const { rows } = await ask({
+    name: `reprieve ${schema} sendables`,
+    text: `SELECT ${OUTLINE}, l.headers, l.data,
+      EXISTS (SELECT 1 FROM ${schema}.letter_repair AS r WHERE r.letter = l.id) AS repaired
+      FROM ${schema}.letter AS l WHERE l.id = ANY ($1::text[])`,
+    values: [words],
+  })
+  const whole = rows.filter(({ outline, repaired }) => outline === null || repaired === true)
+  const lean = rows.filter(({ outline, repaired }) => outline !== null && repaired !== true).map(sendableOf)
+  if (whole.length === 0) return lean
+  const ids = whole.map(({ id }) => id as string)
+  return [...lean, ...(await page(ask, schema, { ids }, ids.length))]
 }
 
 /** Counts letters one by one, and looks at no more of them than `looks`. */

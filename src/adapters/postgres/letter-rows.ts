@@ -1,6 +1,13 @@
 import { hash } from 'node:crypto'
-import type { KeptLetter, LetterFilter, LetterState } from '../../contracts/letters.ts'
+import type {
+  KeptLetter,
+  KeptOutline,
+  KeptSendable,
+  LetterFilter,
+  LetterState,
+} from '../../contracts/letters.ts'
 import { type Letter, letterEvent, readLetter } from '../../core/letter.ts'
+import { readOutline, readSendable, writeHeaders, writeOutline } from '../../core/outline.ts'
 import { type Repair, repairFromJson } from '../../core/repair.ts'
 import type { Instant } from '../../core/time.ts'
 import { instant, wordOf } from './keys.ts'
@@ -38,8 +45,10 @@ export interface Locked {
 export const digestOf = (words: readonly string[]): string =>
   hash('sha256', JSON.stringify(words), 'base64url')
 
-const COLUMNS = ['id', 'buried_at', ...TALLIED, 'state_at', 'envelope'] as const
-const TYPES: Readonly<Record<string, string>> = { buried_at: 'bigint', state_at: 'bigint', envelope: 'bytea' }
+const COLUMNS = ['id', 'buried_at', ...TALLIED, 'state_at', 'outline', 'headers', 'data', 'envelope'] as const
+const TYPES: Readonly<Record<string, string>> = {
+  ...{ buried_at: 'bigint', state_at: 'bigint', data: 'bytea', envelope: 'bytea' },
+}
 /** Any number of rows as one list a column. */
 const GIVEN = `unnest(${COLUMNS.map((name, i) => `$${i + 1}::${TYPES[name] ?? 'text'}[]`).join(', ')})`
 
@@ -47,11 +56,22 @@ export const columnsOf = (
   letters: readonly Pick<KeptLetter, 'letter' | 'state' | 'stateAt'>[],
 ): readonly unknown[][] => {
   const rows = letters.map(({ letter, state, stateAt }) => {
-    const envelope = Buffer.from(letterEvent(letter).data!)
     const tallied = talliedAs(letter, state)
-    return [wordOf(letter.id), instant(letter.buriedAt), ...tallied, instant(stateAt), envelope]
+    const apart = apartOf(letter)
+    return [wordOf(letter.id), instant(letter.buriedAt), ...tallied, instant(stateAt), ...apart]
   })
   return COLUMNS.map((_, i) => rows.map((row) => row[i]))
+}
+
+/** Outline, headers, data, envelope. Where a column has other words than the letter it has no outline, and its envelope all. */
+const apartOf = (letter: Letter): readonly unknown[] => {
+  const { id, service, topic, event } = letter
+  const same = wordOf(id) === id && boundedOf(String(service)) === service && textOf(String(topic)) === topic
+  const outline = same ? writeOutline(letter) : undefined
+  const enveloped = outline === undefined ? letter : { ...letter, event: { ...event, data: null } }
+  const envelope = Buffer.from(letterEvent(enveloped).data!)
+  if (outline === undefined) return [null, null, null, envelope]
+  return [outline, writeHeaders(event), event.data && Buffer.from(event.data), envelope]
 }
 
 /** Answers with the words of those that were not there. In one order, whoever else keeps the same. */
@@ -71,19 +91,41 @@ export const insertLetters = async (
 }
 
 /** What `keptOf` reads. */
-export const KEPT = 'state, state_at, envelope, fingerprint'
+export const KEPT = 'state, state_at, data, envelope, fingerprint'
 
 /** The fingerprint stands in its column: that in the envelope may be of another version. */
 export const keptOf = (row: Row): KeptLetter => {
   const event = { id: '', source: '', type: 'reprieve.letter', extensions: {}, headers: {} }
   const letter = readLetter({ ...event, data: row.envelope as Uint8Array })
   if (!letter) throw new Error('a kept letter can not be read: the table was changed by something else')
+  const data = row.data === null ? letter.event.data : (row.data as Uint8Array)
   return {
-    letter: { ...letter, fingerprint: row.fingerprint as string },
+    letter: { ...letter, event: { ...letter.event, data }, fingerprint: row.fingerprint as string },
     state: row.state as LetterState,
     stateAt: Number(row.state_at),
     ...(typeof row.repair === 'string' && { repair: readRepair(row.repair) }),
   }
+}
+
+/** What `outlineOf` reads, of a row that has an outline. */
+export const OUTLINE = 'l.id, l.service, l.topic, l.buried_at, l.state, l.outline'
+
+export const outlineOf = (row: Row): KeptOutline => {
+  const { id, service, topic } = row as Row & Named
+  const columns = { id, service, topic, buriedAt: Number(row.buried_at) }
+  return { letter: readOutline(columns, row.outline as string), state: row.state as LetterState }
+}
+
+interface Named {
+  readonly id: string
+  readonly service: string
+  readonly topic: string
+}
+
+export const sendableOf = (row: Row): KeptSendable => {
+  const { letter, state } = outlineOf(row)
+  const headers = row.headers as string | null
+  return { letter: readSendable(letter, headers, row.data as Uint8Array | null), state }
 }
 
 export const readRepair = (text: unknown): Repair => {

@@ -1,9 +1,24 @@
 import { operationTables } from './operation-schema.ts'
-import type { Pool } from './pool.ts'
+import type { Ask, Pool } from './pool.ts'
 import { LOCK } from './schema.ts'
 import { differs, stateOf, unavailable } from './trouble.ts'
 
-export const LETTERS_VERSION = 1
+export const LETTERS_VERSION = 2
+
+/**
+ * A mark writes the letter's row anew: what is large and never changed is put apart by the server, from a size on, so
+ * that the row stays small.
+ */
+const apart = (schema: string): string => `
+ALTER TABLE ${schema}.letter SET (toast_tuple_target = 1024);`
+
+/** From each older version to the next. A letter without an outline is read whole. */
+const UPGRADES: Readonly<Record<number, (schema: string) => string>> = {
+  1: (schema) => `
+ALTER TABLE ${schema}.letter ADD COLUMN outline text, ADD COLUMN headers text, ADD COLUMN data bytea;
+${apart(schema)}
+UPDATE ${schema}.meta SET value = 2 WHERE name = 'letters';`,
+}
 
 /**
  * Dead letters and the audit, made when they are first used: who keeps only a ledger here has no tables for them, and
@@ -32,8 +47,12 @@ CREATE TABLE ${schema}.letter (
   fingerprint text COLLATE "C" NOT NULL,
   state text COLLATE "C" NOT NULL,
   state_at bigint NOT NULL,
+  outline text,
+  headers text,
+  data bytea,
   envelope bytea NOT NULL
 );
+${apart(schema)}
 CREATE INDEX letter_state ON ${schema}.letter (state, (buried_at + 0), id);
 CREATE INDEX letter_fingerprint ON ${schema}.letter (fingerprint, state, buried_at, id);
 
@@ -120,13 +139,15 @@ INSERT INTO ${schema}.meta VALUES ('letters', ${LETTERS_VERSION});`
 /** Any number of processes may do so at once. */
 export const makeLetterTables = async (pool: Pool, schema: string): Promise<void> => {
   const known = { text: `SELECT value FROM ${schema}.meta WHERE name = 'letters'` }
+  const there = async (ask: Ask): Promise<number> => Number((await ask(known)).rows[0]!.value)
   let version = (await pool.ask(known)).rows[0]?.value
-  if (version === undefined) {
+  if (version === undefined || UPGRADES[Number(version)]) {
     try {
       version = await pool.transaction(async (ask) => {
         await ask({ text: `SELECT pg_advisory_xact_lock(${LOCK})` })
         if ((await ask(known)).rows.length === 0) await ask({ text: tables(schema) })
-        return (await ask(known)).rows[0]!.value
+        for (let from = await there(ask); UPGRADES[from]; from++) await ask({ text: UPGRADES[from]!(schema) })
+        return there(ask)
       })
     } catch (error) {
       if (stateOf(error) !== '42501') throw error

@@ -10,7 +10,7 @@ import { countDeaths } from './letter-deaths.ts'
 import { deskOf } from './letter-desk.ts'
 import { groupsOf } from './letter-groups.ts'
 import { markAll } from './letter-marks.ts'
-import { countLooking, countTallied, type Place, page } from './letter-pages.ts'
+import { countLooking, countTallied, outlines, type Place, page, sendables } from './letter-pages.ts'
 import { columnsOf, insertLetters, isTallied, talliedAs } from './letter-rows.ts'
 import { change, countArrivals, joinGroups, noteBack } from './letter-tallies.ts'
 import { boundedOf } from './letter-words.ts'
@@ -103,6 +103,9 @@ export const lettersOf = (pool: Pool, schema: string, clock: Clock, ready: () =>
     })
   }
 
+  const find: Letters['find'] = async (filter, limit, after) =>
+    (await sift(filter, limit, after, BEYOND_ALL)).found
+
   return {
     keep: async (letters) => {
       if (letters.length === 0) return 0
@@ -112,7 +115,17 @@ export const lettersOf = (pool: Pool, schema: string, clock: Clock, ready: () =>
       await ready()
       return again(() => pool.transaction((ask) => keepAll(ask, columns, letters)))
     },
-    find: async (filter, limit, after) => (await sift(filter, limit, after, BEYOND_ALL)).found,
+    find,
+    outlines: async (filter, limit, after) => {
+      // whether it fits is told by reading it: then it is read already
+      if (sieveFor(filter)) return find(filter, limit, after)
+      await ready()
+      return outlines(pool.ask, schema, filter, limit, after === undefined ? undefined : await placeOf(after))
+    },
+    sendables: async (ids) => {
+      await ready()
+      return sendables(pool.ask, schema, ids.map(wordOf))
+    },
     count: async (filter) => (await countUpTo(filter, BEYOND_ALL)).count,
     countUpTo,
     mark: async (marks, act) => {

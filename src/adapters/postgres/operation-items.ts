@@ -55,6 +55,7 @@ export const addItems = async (
   items: readonly NewItem[],
 ): Promise<void> => {
   const { rows } = await ask({
+    name: `reprieve ${schema} known items`,
     text: `SELECT place, letter FROM ${schema}.operation_item WHERE operation = $1 AND place = ANY ($2::bigint[])
       UNION ALL SELECT place, letter FROM ${schema}.operation_item WHERE operation = $1 AND letter = ANY ($3::text[])`,
     values: [operation, items.map(({ place }) => place), items.map(({ letter }) => wordOf(letter))],

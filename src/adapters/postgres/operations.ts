@@ -4,8 +4,8 @@ import { ReprieveError } from '../../core/error.ts'
 import { type ItemState, isLive, NO_ITEMS, type Operation } from '../../core/operation.ts'
 import { appendTo } from './audit.ts'
 import { instant, wordOf } from './keys.ts'
-import { decide, lockLetters, writeAll } from './letter-marks.ts'
-import { behind, type Condition, places, type Row, where } from './letter-rows.ts'
+import { decide, lockLettersOf, writeAll } from './letter-marks.ts'
+import { behind, type Condition, type Locked, places, type Row, where } from './letter-rows.ts'
 import { readText, textOf } from './letter-words.ts'
 import { addItems, itemsAt, markItems } from './operation-items.ts'
 import type { Ask, Pool } from './pool.ts'
@@ -29,7 +29,8 @@ export const operationsOf = (pool: Pool, schema: string, ready: () => Promise<vo
   /** Its row, ours until the commit, where it is of that version. */
   const lock = async (ask: Ask, id: string, version?: number): Promise<Row | undefined> => {
     const text = `SELECT * FROM ${schema}.operation WHERE id = $1 FOR UPDATE`
-    const [row] = (await ask({ text, values: [wordOf(id)] })).rows
+    const name = `reprieve ${schema} lock operation`
+    const [row] = (await ask({ name, text, values: [wordOf(id)] })).rows
     return version === undefined || Number(row?.version) === version ? row : undefined
   }
 
@@ -75,17 +76,14 @@ export const operationsOf = (pool: Pool, schema: string, ready: () => Promise<vo
       }),
     mark: (id, version, marks, act) =>
       write(async (ask) => {
-        const [known] = (
-          await ask({ text: `SELECT number FROM ${schema}.operation WHERE id = $1`, values: [wordOf(id)] })
-        ).rows
-        if (!known) return undefined
-        const operation = known.number as string
         const at = marks.map(({ place }) => place)
         // which letters they are never changes: letters are locked first, as everywhere
-        const before = await itemsAt(ask, schema, operation, at)
-        const wanted = marks.flatMap(({ place, letter }) => (letter && before.get(place)?.letter) ?? [])
-        const letters = await lockLetters(ask, schema, wanted)
-        if (!(await lock(ask, id, version))) return undefined
+        const letters = marks.some(({ letter }) => letter)
+          ? await lockLettersOf(ask, schema, wordOf(id), at)
+          : new Map<string, Locked>()
+        const row = await lock(ask, id, version)
+        if (!row) return undefined
+        const operation = row.number as string
         const items = await itemsAt(ask, schema, operation, at)
         const gone = new Set<string>()
         const done = await markItems(

@@ -6,7 +6,7 @@ import { repairToJson } from '../../core/repair.ts'
 import { appendTo } from './audit.ts'
 import type { File } from './file.ts'
 import { removeLetters } from './letter-removal.ts'
-import { columnsOf, KEEP, readRepair } from './letter-rows.ts'
+import { insertLetter, readRepair, writtenLetter } from './letter-rows.ts'
 import { countArrivals, countMoves, talliedAs } from './letter-tallies.ts'
 import { instant } from './parcels.ts'
 import type { Writer } from './writer.ts'
@@ -63,13 +63,14 @@ export const deskOf = (file: File, writer: Writer, clock: Clock): Desk => {
         return done
       }, ids.length + 2),
     bring: (letters, act) => {
-      const rows = new Map(letters.map(({ letter }) => [letter.id, columnsOf(letter)]))
+      const rows = new Map(letters.map(({ letter }) => [letter.id, writtenLetter(letter)]))
       const put = ({ letter, state, stateAt, repairs }: Brought): boolean => {
-        if (file.sql(KEEP).run(...rows.get(letter.id)!).changes === 0) return false
+        if (!insertLetter(file, rows.get(letter.id)!)) return false
         countArrivals(file, [letter], clock.now())
         const first = file.sql(STATE).get(letter.id)!.state as LetterState
         file.sql(PUT).run(state, instant(stateAt), letter.id)
-        if (state !== first) countMoves(file, [{ from: talliedAs(letter, first), to: state, at: stateAt }])
+        if (state !== first)
+          countMoves(file, [{ from: talliedAs(letter, first), to: state, at: stateAt, count: 1 }])
         for (const repair of repairs)
           file.sql(ADD).run(letter.id, repair.version, JSON.stringify(repairToJson(repair)))
         return true

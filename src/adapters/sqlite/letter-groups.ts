@@ -6,7 +6,7 @@ import type { Letter } from '../../core/letter.ts'
 import { appendTo } from './audit.ts'
 import { deathsIn } from './deaths.ts'
 import type { File } from './file.ts'
-import { keptOf } from './letter-rows.ts'
+import { APART, KEPT, keptOf } from './letter-rows.ts'
 import { change, joinGroup, TALLIED, talliedAs } from './letter-tallies.ts'
 import { instant } from './parcels.ts'
 import type { Writer } from './writer.ts'
@@ -18,7 +18,7 @@ SELECT * FROM reprieve_letter_group
 WHERE fingerprint >= ? AND fingerprint < ? AND NOT (fingerprint >= ? AND fingerprint < ?)
 ORDER BY last_at DESC, fingerprint LIMIT ?`
 const LETTERS = `
-SELECT state, state_at, type, envelope, fingerprint FROM reprieve_letter WHERE fingerprint = ? LIMIT ?`
+SELECT ${KEPT} FROM (SELECT * FROM reprieve_letter WHERE fingerprint = ? LIMIT ?) ${APART} number`
 /** What is said of the group that letters come to stays; where nothing is said, what was said of the old one. */
 const INHERIT = `
 UPDATE reprieve_letter_group AS mine SET (resolved_at, regressed_at, tended_at, owner, note, ticket, snoozed_until) = (

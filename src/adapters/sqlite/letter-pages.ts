@@ -1,8 +1,9 @@
 import type { SQLInputValue } from 'node:sqlite'
-import type { Counted, KeptLetter, LetterFilter } from '../../contracts/letters.ts'
+import type { Counted, KeptLetter, KeptOutline, KeptSendable, LetterFilter } from '../../contracts/letters.ts'
 import type { Instant } from '../../core/time.ts'
 import type { File } from './file.ts'
-import { all, type Conditions, isTallied, keptOf, ofLetters, tallied } from './letter-rows.ts'
+import { OUTLINE, type OutlineRow, outlineOf, type SendableRow, sendableOf } from './letter-outlines.ts'
+import { APART, all, type Conditions, isTallied, KEPT, keptOf, ofLetters, tallied } from './letter-rows.ts'
 import { TALLIED } from './letter-tallies.ts'
 
 export interface Place {
@@ -16,28 +17,80 @@ const NEWEST = `(SELECT repair FROM reprieve_letter_repair AS one
   WHERE one.letter = letter.id ORDER BY version DESC LIMIT 1) AS repair`
 const ORDER = 'ORDER BY buried_at DESC, id DESC'
 
+interface Question {
+  /** Their numbers and places in order, as a table. */
+  readonly text: string
+  readonly values: readonly SQLInputValue[]
+}
+
 /**
  * Which letters may fit is known from the tallies. Each group and state is a piece of one index that lies in order
  * already, so that a page reads no more than a page of each piece, however many letters there are.
  */
-export const page = (file: File, filter: LetterFilter, limit: number, after?: Place): KeptLetter[] => {
+const placesOf = (
+  file: File,
+  filter: LetterFilter,
+  limit: number,
+  after: Place | undefined,
+): Question | undefined => {
   const { pieces, rest } = piecesOf(file, filter)
-  if (pieces.length === 0) return []
+  if (pieces.length === 0) return undefined
   const behind: Conditions = after
     ? { where: ['(buried_at, id) < (?, ?)'], values: [after.at, after.id] }
     : { where: [], values: [] }
   const branches = pieces.map((piece) => all(piece, tallied(rest), ofLetters(filter), behind))
   const text = branches
-    .map(({ where }) => `SELECT * FROM (SELECT buried_at, id FROM reprieve_letter ${where} ${ORDER} LIMIT ?)`)
+    .map(
+      ({ where }) =>
+        `SELECT * FROM (SELECT buried_at, id, number FROM reprieve_letter ${where} ${ORDER} LIMIT ?)`,
+    )
     .join(' UNION ALL ')
   const values = branches.flatMap((each): SQLInputValue[] => [...each.values, limit])
+  return { text: `(${text} ${ORDER} LIMIT ?) AS place`, values: [...values, limit] }
+}
+
+const BY_PLACE = `
+CROSS JOIN reprieve_letter AS letter ON letter.number = place.number`
+const IN_ORDER = 'ORDER BY place.buried_at DESC, place.id DESC'
+
+/** Newest first. */
+export const page = (file: File, filter: LetterFilter, limit: number, after?: Place): KeptLetter[] => {
+  const places = placesOf(file, filter, limit, after)
+  if (!places) return []
   return file
-    .sql(
-      `SELECT state, state_at, type, envelope, letter.fingerprint, ${NEWEST} FROM (${text} ${ORDER} LIMIT ?) AS place
-      CROSS JOIN reprieve_letter AS letter ON letter.id = place.id ORDER BY place.buried_at DESC, place.id DESC`,
-    )
-    .all(...values, limit)
+    .sql(`SELECT ${KEPT}, ${NEWEST} FROM ${places.text} ${BY_PLACE} CROSS ${APART} letter.number ${IN_ORDER}`)
+    .all(...places.values)
     .map(keptOf)
+}
+
+/** Newest first. Where one has no outline all of them are read whole. */
+export const outlines = (
+  file: File,
+  filter: LetterFilter,
+  limit: number,
+  after?: Place,
+): readonly KeptOutline[] => {
+  const places = placesOf(file, filter, limit, after)
+  if (!places) return []
+  const look = file.sql(`SELECT ${OUTLINE} FROM ${places.text} ${BY_PLACE} ${IN_ORDER}`)
+  look.setReturnArrays(true)
+  const rows = look.all(...places.values) as unknown as readonly OutlineRow[]
+  return rows.some((row) => row[5] === null) ? page(file, filter, limit, after) : rows.map(outlineOf)
+}
+
+const SENDABLES = `
+SELECT ${OUTLINE}, headers, data, EXISTS (SELECT 1 FROM reprieve_letter_repair AS one WHERE one.letter = letter.id)
+FROM json_each(?) CROSS JOIN reprieve_letter AS letter ON letter.id = value CROSS ${APART} letter.number`
+
+/** Those that were repaired, or have no outline, are read whole. */
+export const sendables = (file: File, ids: readonly string[]): readonly KeptSendable[] => {
+  const look = file.sql(SENDABLES)
+  look.setReturnArrays(true)
+  const rows = look.all(JSON.stringify(ids)) as unknown as readonly SendableRow[]
+  const whole = rows.filter((row) => row[5] === null || row[8] === 1).map(([id]) => id)
+  if (whole.length === 0) return rows.map(sendableOf)
+  const lean = rows.filter(([id]) => !whole.includes(id))
+  return [...lean.map(sendableOf), ...page(file, { ids: whole }, whole.length)]
 }
 
 /** Counts letters one by one, and looks at no more of them than `looks`. */

@@ -1,30 +1,59 @@
 import type { SQLInputValue } from 'node:sqlite'
 import type { KeptLetter, LetterFilter, LetterState } from '../../contracts/letters.ts'
 import { firstState, type Letter, letterEvent, readLetter } from '../../core/letter.ts'
+import { writeHeaders, writeOutline } from '../../core/outline.ts'
 import { type Repair, repairFromJson } from '../../core/repair.ts'
+import type { File } from './file.ts'
+import { bytesOf } from './letter-outlines.ts'
 import { instant } from './parcels.ts'
 
-export const KEEP = `
-INSERT INTO reprieve_letter
-  (id, buried_at, service, topic, category, kind, fingerprint, state, state_at, type, envelope, event_type, code)
+const KEEP = `
+INSERT INTO reprieve_letter (id, buried_at, service, topic, category, kind, fingerprint, state, state_at, type,
+  event_type, code, outline)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
+const PUT_APART = 'INSERT INTO reprieve_envelope (letter, headers, data, envelope) VALUES (?, ?, ?, ?)'
 
-/** What is asked for often stands in columns; the envelope holds all of it. */
-export const columnsOf = (letter: Letter): SQLInputValue[] => {
-  const { id, buriedAt, service, topic, category, kind, fingerprint, code = '' } = letter
-  const { type, data } = letterEvent(letter)
+/** A letter in the form of its rows. */
+export interface WrittenLetter {
+  readonly row: readonly SQLInputValue[]
+  readonly apart: readonly SQLInputValue[]
+}
+
+/** What is asked for often stands in columns, what the event carries lies beside the envelope that holds all else. */
+export const writtenLetter = (letter: Letter): WrittenLetter => {
+  const { id, buriedAt, service, topic, category, kind, fingerprint, code = '', event } = letter
+  const outline = writeOutline(letter)
+  const { type, data } = letterEvent(outline === undefined ? letter : withoutData(letter))
   const at = instant(buriedAt)
   const names = [service, topic, category, kind, fingerprint]
-  return [id, at, ...names, firstState(letter), at, type, data, letter.event.type, code]
+  return {
+    row: [id, at, ...names, firstState(letter), at, type, event.type, code, outline ?? null],
+    apart: outline === undefined ? [null, null, data] : [writeHeaders(event), event.data, data],
+  }
 }
+
+const withoutData = (letter: Letter): Letter => ({ ...letter, event: { ...letter.event, data: null } })
+
+/** Within a transaction. False: it is kept already, and stays as it is. */
+export const insertLetter = (file: File, { row, apart }: WrittenLetter): boolean => {
+  const { changes, lastInsertRowid } = file.sql(KEEP).run(...row)
+  if (changes === 0) return false
+  file.sql(PUT_APART).run(lastInsertRowid, ...apart)
+  return true
+}
+
+/** What `keptOf` reads, where letters and what lies apart of them are joined. */
+export const KEPT = 'state, state_at, type, envelope, data, fingerprint'
+export const APART = 'JOIN reprieve_envelope AS apart ON apart.letter ='
 
 /** The fingerprint stands in its column: that in the envelope may be of another version. */
 export const keptOf = (row: Record<string, unknown>): KeptLetter => {
   const event = { id: '', source: '', type: row.type as string, extensions: {}, headers: {} }
   const letter = readLetter({ ...event, data: row.envelope as Uint8Array })
   if (!letter) throw new Error('a kept letter can not be read: the file was changed by something else')
+  const data = row.data === null ? letter.event.data : bytesOf(row.data as Uint8Array)
   return {
-    letter: { ...letter, fingerprint: row.fingerprint as string },
+    letter: { ...letter, event: { ...letter.event, data }, fingerprint: row.fingerprint as string },
     state: row.state as LetterState,
     stateAt: row.state_at as number,
     ...(typeof row.repair === 'string' && { repair: readRepair(row.repair) }),

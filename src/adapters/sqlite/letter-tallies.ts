@@ -122,21 +122,28 @@ const narrowGroup = (file: File, fingerprint: string): void => {
 
 const LEFT = 'UPDATE reprieve_letter_arrival SET count = count - ? WHERE slot = ? AND fingerprint = ?'
 const END_OF = (way: 'ASC' | 'DESC') => `
-SELECT buried_at, id, coalesce(json_extract(CAST(envelope AS TEXT), '$.error'), '') AS error FROM reprieve_letter
-WHERE fingerprint = ? AND state = ? ORDER BY buried_at ${way}, id ${way} LIMIT 1`
+SELECT buried_at, id, coalesce(json_extract(CAST(envelope AS TEXT), '$.error'), '') AS error
+FROM (SELECT buried_at, id, number FROM reprieve_letter
+  WHERE fingerprint = ? AND state = ? ORDER BY buried_at ${way}, id ${way} LIMIT 1)
+JOIN reprieve_envelope ON letter = number`
 const NARROW = `
 UPDATE reprieve_letter_group SET first_at = ?, last_at = ?, sample = ?, error = ? WHERE fingerprint = ?`
 
+/** So many letters that were counted alike, and what they are now. */
+export interface Move {
+  readonly from: Tallied
+  readonly to: LetterState
+  readonly at: Instant
+  readonly count: number
+}
+
 /** Within the commit that marks them: tallies of before and after. */
-export const countMoves = (
-  file: File,
-  moves: readonly { readonly from: Tallied; readonly to: LetterState; readonly at: Instant }[],
-): void => {
+export const countMoves = (file: File, moves: readonly Move[]): void => {
   change(
     file,
-    moves.flatMap(({ from, to }) => [
-      [from, -1],
-      [from.with(1, to), 1],
+    moves.flatMap(({ from, to, count }) => [
+      [from, -count],
+      [from.with(1, to), count],
     ]),
   )
   for (const { from, to, at } of moves) if (to === 'resolved') file.sql(RESOLVED).run(instant(at), from[0]!)

@@ -8,8 +8,8 @@ import type { File } from './file.ts'
 import { deskOf } from './letter-desk.ts'
 import { groupsOf } from './letter-groups.ts'
 import { markLetters } from './letter-marks.ts'
-import { countLooking, type Place, page } from './letter-pages.ts'
-import { all, columnsOf, isTallied, KEEP, tallied } from './letter-rows.ts'
+import { countLooking, outlines, type Place, page, sendables } from './letter-pages.ts'
+import { all, insertLetter, isTallied, tallied, writtenLetter } from './letter-rows.ts'
 import { countArrivals } from './letter-tallies.ts'
 import { endItems } from './operation-items.ts'
 import { instant } from './parcels.ts'
@@ -64,11 +64,14 @@ export const lettersOf = (file: File, writer: Writer, clock: Clock): Letters => 
     return { count: Math.min(count, most), whole: whole && count <= most }
   }
 
+  const find: Letters['find'] = async (filter, limit, after) =>
+    (await sift(filter, limit, after, BEYOND_ALL)).found
+
   return {
     keep: async (letters) => {
-      const rows = letters.map((letter) => ({ letter, columns: columnsOf(letter) }))
+      const rows = letters.map((letter) => ({ letter, written: writtenLetter(letter) }))
       return writer.write(() => {
-        const fresh = rows.filter(({ columns }) => file.sql(KEEP).run(...columns).changes === 1)
+        const fresh = rows.filter(({ written }) => insertLetter(file, written))
         countArrivals(
           file,
           fresh.map(({ letter }) => letter),
@@ -77,7 +80,15 @@ export const lettersOf = (file: File, writer: Writer, clock: Clock): Letters => 
         return fresh.length
       }, rows.length)
     },
-    find: async (filter, limit, after) => (await sift(filter, limit, after, BEYOND_ALL)).found,
+    find,
+    outlines: async (filter, limit, after) => {
+      // whether it fits is told by reading it: then it is read already
+      if (sieveFor(filter)) return find(filter, limit, after)
+      return writer.read(() =>
+        outlines(file, filter, limit, after === undefined ? undefined : placeOf(after)),
+      )
+    },
+    sendables: (ids) => writer.read(() => sendables(file, ids)),
     count: async (filter) => (await countUpTo(filter, BEYOND_ALL)).count,
     countUpTo,
     mark: (marks, act) =>

@@ -1,8 +1,8 @@
-import type { LetterMark } from '../../contracts/letters.ts'
+import type { LetterMark, LetterState } from '../../contracts/letters.ts'
 import type { ItemMark, NewItem } from '../../contracts/operations.ts'
 import type { ItemState } from '../../core/operation.ts'
 import type { File } from './file.ts'
-import { markLetters } from './letter-marks.ts'
+import { markAlike, markLetters } from './letter-marks.ts'
 import { removeLetters } from './letter-removal.ts'
 import { instant } from './parcels.ts'
 
@@ -17,10 +17,21 @@ WHERE NOT EXISTS (SELECT 1 FROM reprieve_operation WHERE number = reprieve_opera
 const KNOWN = `
 SELECT 1 FROM reprieve_operation_item WHERE operation = ?1 AND place = ?2
 UNION ALL SELECT 1 FROM reprieve_operation_item WHERE operation = ?1 AND letter = ?3`
+const ANY_KNOWN = `
+SELECT 1 FROM reprieve_operation_item WHERE operation = ?1 AND place IN (SELECT value FROM json_each(?2))
+UNION ALL
+SELECT 1 FROM reprieve_operation_item WHERE operation = ?1 AND letter IN (SELECT value FROM json_each(?3)) LIMIT 1`
 const FREE = 'DELETE FROM reprieve_operation_hold WHERE letter = ? AND operation = ?'
 const ITEM = 'SELECT letter, state, because FROM reprieve_operation_item WHERE operation = ? AND place = ?'
 const MARK = `
 UPDATE reprieve_operation_item SET state = ?, because = ?, at = ? WHERE operation = ? AND place = ? AND state = ?`
+/** In the order of their places, as they were named. */
+const ITEMS_AT = `
+SELECT letter, state, because FROM json_each(?) CROSS JOIN reprieve_operation_item AS item
+ON item.operation = ? AND item.place = value ORDER BY json_each.key`
+const MARK_ALL = `
+UPDATE reprieve_operation_item SET state = ?, because = ?, at = ?
+WHERE operation = ? AND place IN (SELECT value FROM json_each(?))`
 const HELD = 'SELECT operation, place FROM reprieve_operation_hold WHERE letter = ?'
 const COUNT = `
 INSERT INTO reprieve_operation_tally (operation, state, because, count) VALUES (?, ?, ?, ?)
@@ -44,18 +55,38 @@ export const tallyOf = (file: File, operation: number) => {
 /** Within a transaction. */
 export const addItems = (file: File, operation: number, items: readonly NewItem[]): void => {
   const tally = tallyOf(file, operation)
+  const [known, hold, keep] = [file.sql(KNOWN), file.sql(HOLD), file.sql(KEEP)]
+  const anew = areNew(file, operation, items)
   for (const { place, letter, state, because = '', at } of items) {
-    if (file.sql(KNOWN).get(operation, place, letter)) continue
-    const free = state === 'skipped' || file.sql(HOLD).run(letter, operation, place).changes === 1
+    if (!anew && known.get(operation, place, letter)) continue
+    const free = state === 'skipped' || hold.run(letter, operation, place).changes === 1
     const as = free ? ([state, because] as const) : (['skipped', 'in another operation'] as const)
-    file.sql(KEEP).run(operation, place, letter, ...as, instant(at))
+    keep.run(operation, place, letter, ...as, instant(at))
     tally.add(...as, 1)
   }
   tally.write()
 }
 
+/** None of them is an item yet: one look for all, which is what it nearly always is. */
+const areNew = (file: File, operation: number, items: readonly NewItem[]): boolean => {
+  const letters = [...new Set(items.map(({ letter }) => letter))]
+  const places = [...new Set(items.map(({ place }) => place))]
+  if (letters.length < items.length || places.length < items.length) return false
+  return !file.sql(ANY_KNOWN).get(operation, JSON.stringify(places), JSON.stringify(letters))
+}
+
 /** Within a transaction: items, and their letters with them. Answers which took effect, and the letters of those. */
 export const markItems = (
+  file: File,
+  operation: number,
+  marks: readonly ItemMark[],
+): { readonly done: readonly boolean[]; readonly letters: readonly string[] } => {
+  const letters = marks.length > 1 ? markItemsAlike(file, operation, marks) : undefined
+  return letters ? { done: marks.map(() => true), letters } : markEach(file, operation, marks)
+}
+
+/** One by one. */
+const markEach = (
   file: File,
   operation: number,
   marks: readonly ItemMark[],
@@ -85,6 +116,45 @@ export const markItems = (
   tally.write()
   return { done, letters }
 }
+
+/** A batch is marked alike: some statements for all of it. undefined: not all of it can be, and nothing was done. */
+const markItemsAlike = (
+  file: File,
+  operation: number,
+  marks: readonly ItemMark[],
+): readonly string[] | undefined => {
+  const first = marks[0]!
+  const { from, to, because = '', at, letter } = first
+  if (to === 'skipped' || to === 'failed' || letter?.to === 'removed') return undefined
+  if (!marks.every((mark) => isAlike(mark, first))) return undefined
+  const places = JSON.stringify(marks.map(({ place }) => place))
+  const look = file.sql(ITEMS_AT)
+  look.setReturnArrays(true)
+  const rows = look.all(places, operation) as unknown as readonly [string, ItemState, string][]
+  if (rows.length !== marks.length || !rows.every(([, state]) => from.includes(state))) return undefined
+  const letters = rows.map(([id]) => id)
+  if (new Set(letters).size < letters.length) return undefined
+  if (letter && !markAlike(file, letters, { from: letter.from, to: letter.to as LetterState, at }))
+    return undefined
+  file.sql(MARK_ALL).run(to, because, instant(at), operation, places)
+  const tally = tallyOf(file, operation)
+  for (const [, state, why] of rows) tally.add(state, why, -1)
+  tally.add(to, because, marks.length)
+  tally.write()
+  return letters
+}
+
+const isAlike = (a: ItemMark, b: ItemMark): boolean =>
+  a === b ||
+  (a.to === b.to &&
+    a.because === b.because &&
+    a.at === b.at &&
+    sameStates(a.from, b.from) &&
+    a.letter?.to === b.letter?.to &&
+    sameStates(a.letter?.from ?? [], b.letter?.from ?? []))
+
+const sameStates = (a: readonly string[], b: readonly string[]): boolean =>
+  a === b || (a.length === b.length && a.every((state, i) => state === b[i]))
 
 type Change = NonNullable<ItemMark['letter']> & { readonly id: string; readonly at: number }
 

@@ -18,7 +18,10 @@ const TALLIES =
   'SELECT state, because, count FROM reprieve_operation_tally WHERE operation = ? AND count <> 0'
 const TAKE =
   'UPDATE reprieve_operation SET holder = ?, held_until = ?, version = version + ? WHERE number = ?'
-const ITEMS = 'SELECT place, letter, state, because, at FROM reprieve_operation_item'
+const ITEMS =
+  'SELECT place, letter, state, because, at FROM reprieve_operation_item WHERE operation = ? AND place > ?'
+const ALL_ITEMS = `${ITEMS} ORDER BY place LIMIT ?`
+const ITEMS_IN = `${ITEMS} AND state = ? ORDER BY place LIMIT ?`
 
 type Row = Record<string, SQLInputValue>
 
@@ -86,14 +89,13 @@ export const operationsOf = (file: File, writer: Writer): Operations => {
         if (!row) return []
         const behind = after ?? Number.MIN_SAFE_INTEGER
         // each state lies in order in the index; what several hold is put together here
-        const found = (states ?? [undefined]).flatMap((state) =>
-          file
-            .sql(
-              `${ITEMS} WHERE operation = ? AND place > ? ${state === undefined ? '' : 'AND state = ?'} ORDER BY place LIMIT ?`,
-            )
-            .all(row.number!, behind, ...(state === undefined ? [] : [state]), limit)
-            .map((each) => itemOf(each as Row)),
-        )
+        const found = (states ?? [undefined]).flatMap((state) => {
+          const look = file.sql(state === undefined ? ALL_ITEMS : ITEMS_IN)
+          look.setReturnArrays(true)
+          const values = [row.number!, behind, ...(state === undefined ? [] : [state]), limit]
+          return (look.all(...values) as unknown as readonly ItemRow[]).map(itemOf)
+        })
+        if (states?.length === 1) return found
         return found.sort((a, b) => a.place - b.place).slice(0, limit)
       }),
     take: (id, name, now, until) =>
@@ -139,10 +141,7 @@ const keptOf = (file: File, row: Row): KeptOperation => {
   }
 }
 
-const itemOf = ({ place, letter, state, because, at }: Row): Item => ({
-  place: place as number,
-  letter: letter as string,
-  state: state as ItemState,
-  ...(because !== '' && { because: because as string }),
-  at: at as number,
-})
+type ItemRow = readonly [place: number, letter: string, state: ItemState, because: string, at: number]
+
+const itemOf = ([place, letter, state, because, at]: ItemRow): Item =>
+  because === '' ? { place, letter, state, at } : { place, letter, state, because, at }

@@ -4,16 +4,58 @@ import { ARRIVALS_KEPT, MOST_ERROR, SLOT } from '../../core/group.ts'
  * Everything Reprieve keeps in the file, made in one step. The names begin with `reprieve_` and the version
  * stands in a table of ours, because the file may be the user's own: `user_version` is left to them.
  */
-export const VERSION = 4
+export const VERSION = 5
+
+/**
+ * A mark rewrites the letter's row, and three places in indexes: so it holds only what is looked for, and `outline`, which
+ * is asked before a letter is sent (null: of an older version, or nothing that JSON could tell). What an operator
+ * reads, and what the event carries, lie apart and are never rewritten; they go when their letter goes.
+ */
+const lettersNamed = (name: string) => `
+CREATE TABLE ${name} (
+  number INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  buried_at INTEGER NOT NULL,
+  service TEXT NOT NULL,
+  topic TEXT NOT NULL,
+  category TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  fingerprint TEXT NOT NULL,
+  state TEXT NOT NULL,
+  state_at INTEGER NOT NULL,
+  type TEXT NOT NULL,
+  event_type TEXT NOT NULL,
+  code TEXT NOT NULL,
+  outline TEXT
+) STRICT;`
+/** `headers` and `data` are of the event; where there is an outline its data is not in the envelope. */
+const ENVELOPES = `
+CREATE TABLE reprieve_envelope (
+  letter INTEGER PRIMARY KEY,
+  headers TEXT,
+  data BLOB,
+  envelope BLOB NOT NULL
+) STRICT;`
+const ENVELOPES_GO = `
+CREATE TRIGGER reprieve_envelope_gone AFTER DELETE ON reprieve_letter BEGIN
+  DELETE FROM reprieve_envelope WHERE letter = OLD.number;
+END;
+`
+const BY_TIME = `
+CREATE INDEX reprieve_letter_age ON reprieve_letter (buried_at, id);
+CREATE INDEX reprieve_letter_state ON reprieve_letter (state, buried_at, id);
+`
+const BY_GROUP = `
+CREATE INDEX reprieve_letter_service ON reprieve_letter (service, state, buried_at, id);
+CREATE INDEX reprieve_letter_fingerprint ON reprieve_letter (fingerprint, state, buried_at, id);
+`
 
 /**
  * What is kept about groups of letters, so that nobody counts letters to show it. `tally` has a row for letters alike in
  * all it names ('' is no code); `arrival` one for each five minutes in which letters of a group were buried.
  */
 const GROUPS = `
-CREATE INDEX reprieve_letter_service ON reprieve_letter (service, state, buried_at, id);
-CREATE INDEX reprieve_letter_fingerprint ON reprieve_letter (fingerprint, state, buried_at, id);
-
+${BY_GROUP}
 CREATE TABLE reprieve_letter_group (
   fingerprint TEXT PRIMARY KEY,
   first_at INTEGER NOT NULL,
@@ -130,23 +172,10 @@ CREATE TABLE reprieve_board (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX reprieve_board_until ON reprieve_board (until);
 
-CREATE TABLE reprieve_letter (
-  id TEXT PRIMARY KEY,
-  buried_at INTEGER NOT NULL,
-  service TEXT NOT NULL,
-  topic TEXT NOT NULL,
-  category TEXT NOT NULL,
-  kind TEXT NOT NULL,
-  fingerprint TEXT NOT NULL,
-  state TEXT NOT NULL,
-  state_at INTEGER NOT NULL,
-  type TEXT NOT NULL,
-  envelope BLOB NOT NULL,
-  event_type TEXT NOT NULL DEFAULT '',
-  code TEXT NOT NULL DEFAULT ''
-) STRICT;
-CREATE INDEX reprieve_letter_age ON reprieve_letter (buried_at, id);
-CREATE INDEX reprieve_letter_state ON reprieve_letter (state, buried_at, id);
+${lettersNamed('reprieve_letter')}
+${ENVELOPES}
+${ENVELOPES_GO}
+${BY_TIME}
 ${GROUPS}`
 
 /** What letters of before tell of their groups. Whether one came back is known only from now on. */
@@ -186,11 +215,25 @@ INSERT INTO reprieve_data SELECT id, data FROM reprieve_parcel WHERE data IS NOT
 ALTER TABLE reprieve_parcel DROP COLUMN data;
 `
 
+const SAME = `
+id, buried_at, service, topic, category, kind, fingerprint, state, state_at, type, event_type, code`
+const TO_ENVELOPES_APART = `
+${lettersNamed('reprieve_letter_anew')}
+INSERT INTO reprieve_letter_anew (number, ${SAME}) SELECT rowid, ${SAME} FROM reprieve_letter;
+${ENVELOPES}
+INSERT INTO reprieve_envelope (letter, envelope) SELECT rowid, envelope FROM reprieve_letter;
+DROP TABLE reprieve_letter;
+ALTER TABLE reprieve_letter_anew RENAME TO reprieve_letter;
+${ENVELOPES_GO}
+${BY_TIME}
+${BY_GROUP}`
+
 /** From each older version to the next. */
 export const UPGRADES: Readonly<Record<number, string>> = {
   1: 'ALTER TABLE reprieve_ledger ADD COLUMN begun INTEGER NOT NULL DEFAULT 0',
   2: TO_GROUPS,
   3: TO_DATA_APART,
+  4: TO_ENVELOPES_APART,
 }
 
 /** Larger than any moment that is kept, so that what is parked sorts behind all that waits. */

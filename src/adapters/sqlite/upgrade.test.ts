@@ -6,6 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import type { Subscription } from '../../contracts/transport.ts'
 import type { Event } from '../../core/event.ts'
 import { slotOf } from '../../core/group.ts'
+import { contentHash } from '../../core/repair.ts'
 import { sampleLetters } from '../../testing/letters.ts'
 import { testTools } from '../../testing/tools.ts'
 import { open } from './index.ts'
@@ -13,8 +14,26 @@ import { open } from './index.ts'
 const folder = mkdtempSync(join(tmpdir(), 'reprieve-upgrade-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
+/** As the file was when a letter's row held its envelope, and that what its event carries. */
+const TO_FOURTH = `
+CREATE TABLE letter_4 (
+  id TEXT PRIMARY KEY, buried_at INTEGER NOT NULL, service TEXT NOT NULL, topic TEXT NOT NULL, category TEXT NOT NULL,
+  kind TEXT NOT NULL, fingerprint TEXT NOT NULL, state TEXT NOT NULL, state_at INTEGER NOT NULL, type TEXT NOT NULL,
+  envelope BLOB NOT NULL, event_type TEXT NOT NULL DEFAULT '', code TEXT NOT NULL DEFAULT ''
+) STRICT;
+INSERT INTO letter_4 SELECT id, buried_at, service, topic, category, kind, fingerprint, state, state_at, type,
+  CAST(json_set(CAST(envelope AS TEXT), '$.originalMessage.data_base64', base64(data)) AS BLOB), event_type, code
+  FROM reprieve_letter JOIN reprieve_envelope ON letter = number;
+DROP TABLE reprieve_letter; DROP TABLE reprieve_envelope;
+ALTER TABLE letter_4 RENAME TO reprieve_letter;
+CREATE INDEX reprieve_letter_age ON reprieve_letter (buried_at, id);
+CREATE INDEX reprieve_letter_state ON reprieve_letter (state, buried_at, id);
+CREATE INDEX reprieve_letter_service ON reprieve_letter (service, state, buried_at, id);
+CREATE INDEX reprieve_letter_fingerprint ON reprieve_letter (fingerprint, state, buried_at, id);
+UPDATE reprieve_meta SET value = 4 WHERE name = 'schema';
+`
 /** As the file was when a parcel's row held what its event carries. */
-const TO_THIRD = `
+const TO_THIRD = `${TO_FOURTH}
 ALTER TABLE reprieve_parcel ADD COLUMN data BLOB;
 UPDATE reprieve_parcel SET data = (SELECT bytes FROM reprieve_data WHERE parcel = id);
 DROP TRIGGER reprieve_parcel_gone; DROP TABLE reprieve_data;
@@ -42,7 +61,73 @@ const subscription: Subscription = {
   destinations: [],
 }
 
+const olderAt = (path: string): DatabaseSync => {
+  const database = new DatabaseSync(path)
+  const base64 = (data: unknown) => Buffer.from(data as Uint8Array).toString('base64')
+  database.function('base64', (data) => (data === null ? null : base64(data)))
+  return database
+}
+
 describe('a file of an older version', () => {
+  it('(schema 4) still has all its letters, what their events carry, and what was repaired', async () => {
+    const path = join(folder, 'older-4.db')
+    const tools = testTools()
+    const letters = sampleLetters(3, tools.clock.now(), (n) => ({ error: `no. ${n}` })).map((letter, n) => {
+      const data = [Buffer.from('{"n":1}'), Buffer.from([0xff, 0]), null][n]!
+      return { ...letter, event: { ...letter.event, headers: { h: 'x' }, data } }
+    })
+    const before = await open(`sqlite:${path}`, tools)
+    await before.store.letters.keep(letters)
+    const [first] = letters
+    const content = { headers: { h: 'y' }, data: Buffer.from('{"n":2}') }
+    const repair = {
+      ...{ version: 1, at: tools.clock.now(), who: 'ann', change: null, ...content },
+      ...{ before: contentHash(first!.event), hash: contentHash(content) },
+    }
+    const told = { at: tools.clock.now(), who: 'ann', act: 'repair', details: {} }
+    await before.store.letters.desk!.repair([{ id: first!.id, from: ['open'], repair }], told)
+    const found = async (kept: typeof before.store.letters) => ({
+      found: await kept.find({}, 10),
+      outlines: (await kept.outlines({}, 10)).map(({ letter: { id, event } }) => [id, event.id]),
+      sent: (await kept.sendables(letters.map(({ id }) => id)))
+        .map(({ letter, repair: newest }) => [
+          letter.id,
+          letter.event.headers,
+          letter.event.data,
+          newest?.hash,
+        ])
+        .sort(),
+    })
+    const expected = await found(before.store.letters)
+    await before.transport.close()
+    await before.store.close()
+
+    const older = olderAt(path)
+    older.exec(TO_FOURTH)
+    older.close()
+    for (let time = 0; time < 2; time++) {
+      const { transport, store } = await open(`sqlite:${path}`, tools)
+      expect(await found(store.letters)).toEqual(expected)
+      await transport.close()
+      await store.close()
+    }
+    expect(expected.found.map(({ letter }) => letter.event.data)).toEqual(
+      [...letters.map(({ event }) => event.data)].reverse(),
+    )
+    const { transport, store } = await open(`sqlite:${path}`, tools)
+    await store.letters.desk!.remove(
+      letters.map(({ id }) => id),
+      ['open'],
+      told,
+    )
+    await transport.close()
+    await store.close()
+    const left = new DatabaseSync(path)
+    expect(left.prepare('SELECT count(*) AS n FROM reprieve_envelope').get()).toEqual({ n: 0 })
+    expect(left.prepare('SELECT count(*) AS n FROM reprieve_letter_repair').get()).toEqual({ n: 0 })
+    left.close()
+  })
+
   it('(schema 3) still has all its events, and what they carry', async () => {
     const path = join(folder, 'older-3.db')
     const tools = testTools()
@@ -58,7 +143,7 @@ describe('a file of an older version', () => {
     await before.transport.close()
     await before.store.close()
 
-    const older = new DatabaseSync(path)
+    const older = olderAt(path)
     older.exec(TO_THIRD)
     older.close()
     const { transport, store } = await open(`sqlite:${path}`, tools)
@@ -98,7 +183,7 @@ describe('a file of an older version', () => {
       await before.transport.close()
       await before.store.close()
 
-      const older = new DatabaseSync(path)
+      const older = olderAt(path)
       older.exec(version === 1 ? `${TO_SECOND};${TO_FIRST}` : TO_SECOND)
       older.close()
       for (let time = 0; time < 2; time++) {

@@ -129,6 +129,8 @@ const keyOf = ({ key }: { readonly key: Concern }): Concern => key
 export const gateLetters = (letters: Letters, life: Life): Letters => ({
   keep: (...asked) => life.gate('keep letters', [], () => letters.keep(...asked)),
   find: (...asked) => life.gate('find letters', [], () => letters.find(...asked)),
+  outlines: (...asked) => life.gate('find letters', [], () => letters.outlines(...asked)),
+  sendables: (...asked) => life.gate('find letters', [], () => letters.sendables(...asked)),
   count: (...asked) => life.gate('count letters', [], () => letters.count(...asked)),
   countUpTo: (...asked) => life.gate('count letters', [], () => letters.countUpTo(...asked)),
   mark: (...asked) => life.gate('mark letters', [], () => letters.mark(...asked)),

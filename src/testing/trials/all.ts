@@ -11,8 +11,10 @@ import { laterTrials } from './later.ts'
 import { leaseTrials } from './lease.ts'
 import { ledgerTrials } from './ledger.ts'
 import { lettersTrials } from './letters.ts'
+import { markingTrials } from './marking.ts'
 import { operationTrials } from './operations.ts'
 import { orderTrials } from './order.ts'
+import { outlineTrials } from './outlines.ts'
 import { publishTrials } from './publish.ts'
 import { receiveTrials } from './receive.ts'
 import { searchTrials } from './search.ts'
@@ -37,8 +39,10 @@ export const trials: readonly Trial[] = [
   ...ledgerTrials,
   ...boardTrials,
   ...lettersTrials,
+  ...outlineTrials,
   ...searchTrials,
   ...groupTrials,
   ...deskTrials,
   ...operationTrials,
+  ...markingTrials,
 ]

@@ -30,7 +30,9 @@ const lettersOf = (folder: string): readonly string[] => {
   const database = new DatabaseSync(join(folder, 'store.db'), { readOnly: true })
   try {
     return database
-      .prepare("SELECT json_extract(CAST(envelope AS TEXT), '$.originalEventId') AS id FROM reprieve_letter")
+      .prepare(
+        "SELECT json_extract(CAST(envelope AS TEXT), '$.originalEventId') AS id FROM reprieve_envelope",
+      )
       .all()
       .map(({ id }) => String(id))
   } finally {

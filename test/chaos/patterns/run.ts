@@ -174,7 +174,7 @@ const count = (effects: DatabaseSync, file: string, pattern: Pattern): Counted =
 }
 
 const LETTERS = `
-SELECT json_extract(CAST(envelope AS TEXT), '$.originalEventId') AS id FROM reprieve_letter`
+SELECT json_extract(CAST(envelope AS TEXT), '$.originalEventId') AS id FROM reprieve_envelope`
 
 /** Nobody published these. */
 const strangers = (
