@@ -79,14 +79,18 @@ const multiply = (path: string, times: number): void => {
     INSERT INTO reprieve_letter (number, id, buried_at, ${COLUMNS}, outline)
     SELECT number + ?1 * ${MADE}, ${anew}, buried_at + ?1 * ${MADE}, ${COLUMNS}, outline
     FROM reprieve_letter WHERE number <= ${MADE} ORDER BY number`)
-  const copyApart = database.prepare(`
-    INSERT INTO reprieve_envelope (letter, headers, data, envelope)
-    SELECT letter + ?1 * ${MADE}, headers, data, CAST(replace(CAST(envelope AS TEXT), id, ${anew}) AS BLOB)
+  const copyEnvelope = database.prepare(`
+    INSERT INTO reprieve_envelope (letter, envelope)
+    SELECT letter + ?1 * ${MADE}, CAST(replace(CAST(envelope AS TEXT), id, ${anew}) AS BLOB)
     FROM reprieve_envelope JOIN reprieve_letter ON number = letter WHERE letter <= ${MADE} ORDER BY letter`)
+  const copyContent = database.prepare(`
+    INSERT INTO reprieve_content (letter, headers, data)
+    SELECT letter + ?1 * ${MADE}, headers, data FROM reprieve_content WHERE letter <= ${MADE} ORDER BY letter`)
   database.exec('BEGIN')
   for (let n = 1; n < times; n++) {
     copy.run(n)
-    copyApart.run(n)
+    copyEnvelope.run(n)
+    copyContent.run(n)
   }
   database.exec(`
     UPDATE reprieve_letter_tally SET count = count * ${times};

@@ -18,7 +18,7 @@ export const serverAt = (url: string, folder: string): Server => ({
 export const openStoreAt = async ({ url }: Server, schema: string): Promise<AppStore> => {
   const at = new URL(url)
   at.searchParams.set('schema', schema)
-  at.searchParams.set('timeout', '60s')
+  at.searchParams.set('timeout', '60000')
   const { store } = await openPostgres(at.href, tools)
   await store.ready?.()
   return store

@@ -38,10 +38,14 @@ export const createChecks = (
   return async () => {
     const open = await openBreakers(hand, now())
     const rules = new Map<string, Rules>()
-    const rulesOf = ({ service, topic, event: { type } }: Outline): Rules => {
-      const name = JSON.stringify([service, topic, type])
-      const known = rules.get(name) ?? rulesFor(book, service, type, topic)
+    let last: { readonly letter: Outline; readonly rules: Rules } | undefined
+    const rulesOf = (letter: Outline): Rules => {
+      if (last && isAlike(last.letter, letter)) return last.rules
+      const { service, topic, event } = letter
+      const name = JSON.stringify([service, topic, event.type])
+      const known = rules.get(name) ?? rulesFor(book, service, event.type, topic)
       rules.set(name, known)
+      last = { letter, rules: known }
       return known
     }
     const against = (kept: KeptOutline, inside: Inside, { operation, approved }: Asked): Skip | undefined => {
@@ -86,6 +90,9 @@ export const createChecks = (
     }
   }
 }
+
+const isAlike = (a: Outline, b: Outline): boolean =>
+  a.service === b.service && a.topic === b.topic && a.event.type === b.event.type
 
 /** One that was read with what its event carries was read with its newest version, too. */
 const isSendable = (kept: KeptOutline): kept is KeptSendable => 'data' in kept.letter.event

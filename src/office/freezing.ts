@@ -7,7 +7,8 @@ import type { Operation, Skip } from '../core/operation.ts'
 import type { Instant } from '../core/time.ts'
 import type { Check } from './checks.ts'
 
-const PAGE = 500
+/** So many are one commit. */
+const PAGE = 1000
 
 export interface Freezing {
   readonly letters: Letters

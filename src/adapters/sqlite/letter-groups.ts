@@ -6,7 +6,7 @@ import type { Letter } from '../../core/letter.ts'
 import { appendTo } from './audit.ts'
 import { deathsIn } from './deaths.ts'
 import type { File } from './file.ts'
-import { APART, KEPT, keptOf } from './letter-rows.ts'
+import { apartOf, KEPT, keptOf } from './letter-rows.ts'
 import { change, joinGroup, TALLIED, talliedAs } from './letter-tallies.ts'
 import { instant } from './parcels.ts'
 import type { Writer } from './writer.ts'
@@ -18,7 +18,7 @@ SELECT * FROM reprieve_letter_group
 WHERE fingerprint >= ? AND fingerprint < ? AND NOT (fingerprint >= ? AND fingerprint < ?)
 ORDER BY last_at DESC, fingerprint LIMIT ?`
 const LETTERS = `
-SELECT ${KEPT} FROM (SELECT * FROM reprieve_letter WHERE fingerprint = ? LIMIT ?) ${APART} number`
+SELECT ${KEPT} FROM (SELECT * FROM reprieve_letter WHERE fingerprint = ? LIMIT ?) ${apartOf('number')}`
 /** What is said of the group that letters come to stays; where nothing is said, what was said of the old one. */
 const INHERIT = `
 UPDATE reprieve_letter_group AS mine SET (resolved_at, regressed_at, tended_at, owner, note, ticket, snoozed_until) = (
@@ -63,11 +63,8 @@ export const groupsOf = (file: File, writer: Writer): Groups => ({
   deaths: () => writer.read(() => deathsIn(file)),
   oldest: (states, service) =>
     writer.read(() => {
-      const where = service === undefined ? 'state = ?' : 'state = ? AND service = ?'
-      const statement = file.sql(`SELECT min(buried_at) AS at FROM reprieve_letter WHERE ${where}`)
-      const all = states.map((state) => statement.get(state, ...(service === undefined ? [] : [service]))?.at)
-      const found = all.filter((at) => typeof at === 'number')
-      return found.length === 0 ? undefined : Math.min(...found)
+      const all = states.flatMap((state) => oldestIn(file, state, service))
+      return all.length === 0 ? undefined : Math.min(...all)
     }),
   tend: (fingerprint, tending, at, act) =>
     writer.write(() => {
@@ -82,6 +79,24 @@ export const groupsOf = (file: File, writer: Writer): Groups => ({
     }),
   regroup: (fingerprint, anew, most) => writer.write(() => regroup(file, fingerprint, anew, most), most),
 })
+
+const OLDEST = 'SELECT min(buried_at) AS at FROM reprieve_letter WHERE state = ?'
+const GROUPS_OF = 'SELECT DISTINCT fingerprint FROM reprieve_letter_tally WHERE state = ? AND service = ?'
+const OLDEST_OF = `
+SELECT buried_at AS at FROM reprieve_letter WHERE fingerprint = ? AND state = ? AND service = ?
+ORDER BY buried_at LIMIT 1`
+
+/** Of a service the tallies tell in which groups its letters are; each of those lies in order. */
+const oldestIn = (file: File, state: LetterState, service: string | undefined): readonly number[] => {
+  const rows =
+    service === undefined
+      ? file.sql(OLDEST).all(state)
+      : file
+          .sql(GROUPS_OF)
+          .all(state, service)
+          .flatMap(({ fingerprint }) => file.sql(OLDEST_OF).all(fingerprint!, state, service))
+  return rows.flatMap(({ at }) => (typeof at === 'number' ? [at] : []))
+}
 
 const COLUMN = { owner: 'owner', note: 'note', ticket: 'ticket', snoozedUntil: 'snoozed_until' } as const
 

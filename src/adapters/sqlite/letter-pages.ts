@@ -3,7 +3,7 @@ import type { Counted, KeptLetter, KeptOutline, KeptSendable, LetterFilter } fro
 import type { Instant } from '../../core/time.ts'
 import type { File } from './file.ts'
 import { OUTLINE, type OutlineRow, outlineOf, type SendableRow, sendableOf } from './letter-outlines.ts'
-import { APART, all, type Conditions, isTallied, KEPT, keptOf, ofLetters, tallied } from './letter-rows.ts'
+import { all, apartOf, type Conditions, isTallied, KEPT, keptOf, ofLetters, tallied } from './letter-rows.ts'
 import { TALLIED } from './letter-tallies.ts'
 
 export interface Place {
@@ -58,7 +58,7 @@ export const page = (file: File, filter: LetterFilter, limit: number, after?: Pl
   const places = placesOf(file, filter, limit, after)
   if (!places) return []
   return file
-    .sql(`SELECT ${KEPT}, ${NEWEST} FROM ${places.text} ${BY_PLACE} CROSS ${APART} letter.number ${IN_ORDER}`)
+    .sql(`SELECT ${KEPT}, ${NEWEST} FROM ${places.text} ${BY_PLACE} ${apartOf('letter.number')} ${IN_ORDER}`)
     .all(...places.values)
     .map(keptOf)
 }
@@ -80,7 +80,8 @@ export const outlines = (
 
 const SENDABLES = `
 SELECT ${OUTLINE}, headers, data, EXISTS (SELECT 1 FROM reprieve_letter_repair AS one WHERE one.letter = letter.id)
-FROM json_each(?) CROSS JOIN reprieve_letter AS letter ON letter.id = value CROSS ${APART} letter.number`
+FROM json_each(?) CROSS JOIN reprieve_letter AS letter ON letter.id = value
+LEFT JOIN reprieve_content AS content ON content.letter = letter.number`
 
 /** Those that were repaired, or have no outline, are read whole. */
 export const sendables = (file: File, ids: readonly string[]): readonly KeptSendable[] => {

@@ -11,12 +11,14 @@ const KEEP = `
 INSERT INTO reprieve_letter (id, buried_at, service, topic, category, kind, fingerprint, state, state_at, type,
   event_type, code, outline)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
-const PUT_APART = 'INSERT INTO reprieve_envelope (letter, headers, data, envelope) VALUES (?, ?, ?, ?)'
+const PUT_ENVELOPE = 'INSERT INTO reprieve_envelope (letter, envelope) VALUES (?, ?)'
+const PUT_CONTENT = 'INSERT INTO reprieve_content (letter, headers, data) VALUES (?, ?, ?)'
 
 /** A letter in the form of its rows. */
 export interface WrittenLetter {
   readonly row: readonly SQLInputValue[]
-  readonly apart: readonly SQLInputValue[]
+  readonly envelope: SQLInputValue
+  readonly content?: readonly SQLInputValue[]
 }
 
 /** What is asked for often stands in columns, what the event carries lies beside the envelope that holds all else. */
@@ -28,23 +30,27 @@ export const writtenLetter = (letter: Letter): WrittenLetter => {
   const names = [service, topic, category, kind, fingerprint]
   return {
     row: [id, at, ...names, firstState(letter), at, type, event.type, code, outline ?? null],
-    apart: outline === undefined ? [null, null, data] : [writeHeaders(event), event.data, data],
+    envelope: data,
+    ...(outline !== undefined && { content: [writeHeaders(event), event.data] }),
   }
 }
 
 const withoutData = (letter: Letter): Letter => ({ ...letter, event: { ...letter.event, data: null } })
 
 /** Within a transaction. False: it is kept already, and stays as it is. */
-export const insertLetter = (file: File, { row, apart }: WrittenLetter): boolean => {
+export const insertLetter = (file: File, { row, envelope, content }: WrittenLetter): boolean => {
   const { changes, lastInsertRowid } = file.sql(KEEP).run(...row)
   if (changes === 0) return false
-  file.sql(PUT_APART).run(lastInsertRowid, ...apart)
+  file.sql(PUT_ENVELOPE).run(lastInsertRowid, envelope)
+  if (content) file.sql(PUT_CONTENT).run(lastInsertRowid, ...content)
   return true
 }
 
 /** What `keptOf` reads, where letters and what lies apart of them are joined. */
 export const KEPT = 'state, state_at, type, envelope, data, fingerprint'
-export const APART = 'JOIN reprieve_envelope AS apart ON apart.letter ='
+export const apartOf = (number: string): string => `
+CROSS JOIN reprieve_envelope AS apart ON apart.letter = ${number}
+LEFT JOIN reprieve_content AS content ON content.letter = ${number}`
 
 /** The fingerprint stands in its column: that in the envelope may be of another version. */
 export const keptOf = (row: Record<string, unknown>): KeptLetter => {

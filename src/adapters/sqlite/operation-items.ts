@@ -1,6 +1,6 @@
 import type { LetterMark, LetterState } from '../../contracts/letters.ts'
 import type { ItemMark, NewItem } from '../../contracts/operations.ts'
-import type { ItemState } from '../../core/operation.ts'
+import type { ItemState, Skip } from '../../core/operation.ts'
 import type { File } from './file.ts'
 import { markAlike, markLetters } from './letter-marks.ts'
 import { removeLetters } from './letter-removal.ts'
@@ -14,24 +14,14 @@ const HOLD = `
 INSERT INTO reprieve_operation_hold (letter, operation, place) VALUES (?, ?, ?)
 ON CONFLICT (letter) DO UPDATE SET operation = excluded.operation, place = excluded.place
 WHERE NOT EXISTS (SELECT 1 FROM reprieve_operation WHERE number = reprieve_operation_hold.operation AND live = 1)`
-const KNOWN = `
-SELECT 1 FROM reprieve_operation_item WHERE operation = ?1 AND place = ?2
-UNION ALL SELECT 1 FROM reprieve_operation_item WHERE operation = ?1 AND letter = ?3`
-const ANY_KNOWN = `
-SELECT 1 FROM reprieve_operation_item WHERE operation = ?1 AND place IN (SELECT value FROM json_each(?2))
-UNION ALL
-SELECT 1 FROM reprieve_operation_item WHERE operation = ?1 AND letter IN (SELECT value FROM json_each(?3)) LIMIT 1`
 const FREE = 'DELETE FROM reprieve_operation_hold WHERE letter = ? AND operation = ?'
 const ITEM = 'SELECT letter, state, because FROM reprieve_operation_item WHERE operation = ? AND place = ?'
 const MARK = `
 UPDATE reprieve_operation_item SET state = ?, because = ?, at = ? WHERE operation = ? AND place = ? AND state = ?`
-/** In the order of their places, as they were named. */
-const ITEMS_AT = `
-SELECT letter, state, because FROM json_each(?) CROSS JOIN reprieve_operation_item AS item
-ON item.operation = ? AND item.place = value ORDER BY json_each.key`
-const MARK_ALL = `
-UPDATE reprieve_operation_item SET state = ?, because = ?, at = ?
-WHERE operation = ? AND place IN (SELECT value FROM json_each(?))`
+/** Those that are marked together lie together. */
+const SPAN = 'WHERE operation = ? AND state = ? AND place BETWEEN ? AND ?'
+const ITEMS_IN = `SELECT place, letter, because FROM reprieve_operation_item ${SPAN} ORDER BY place`
+const MARK_ALL = `UPDATE reprieve_operation_item SET state = ?, because = ?, at = ? ${SPAN}`
 const HELD = 'SELECT operation, place FROM reprieve_operation_hold WHERE letter = ?'
 const COUNT = `
 INSERT INTO reprieve_operation_tally (operation, state, because, count) VALUES (?, ?, ?, ?)
@@ -55,25 +45,20 @@ export const tallyOf = (file: File, operation: number) => {
 /** Within a transaction. */
 export const addItems = (file: File, operation: number, items: readonly NewItem[]): void => {
   const tally = tallyOf(file, operation)
-  const [known, hold, keep] = [file.sql(KNOWN), file.sql(HOLD), file.sql(KEEP)]
-  const anew = areNew(file, operation, items)
+  const [keep, hold] = [file.sql(KEEP), file.sql(HOLD)]
   for (const { place, letter, state, because = '', at } of items) {
-    if (!anew && known.get(operation, place, letter)) continue
+    if (keep.run(operation, place, letter, state, because, instant(at)).changes === 0) continue
     const free = state === 'skipped' || hold.run(letter, operation, place).changes === 1
-    const as = free ? ([state, because] as const) : (['skipped', 'in another operation'] as const)
-    keep.run(operation, place, letter, ...as, instant(at))
-    tally.add(...as, 1)
+    if (free) tally.add(state, because, 1)
+    else {
+      file.sql(MARK).run('skipped', ELSEWHERE, instant(at), operation, place, state)
+      tally.add('skipped', ELSEWHERE, 1)
+    }
   }
   tally.write()
 }
 
-/** None of them is an item yet: one look for all, which is what it nearly always is. */
-const areNew = (file: File, operation: number, items: readonly NewItem[]): boolean => {
-  const letters = [...new Set(items.map(({ letter }) => letter))]
-  const places = [...new Set(items.map(({ place }) => place))]
-  if (letters.length < items.length || places.length < items.length) return false
-  return !file.sql(ANY_KNOWN).get(operation, JSON.stringify(places), JSON.stringify(letters))
-}
+const ELSEWHERE: Skip = 'in another operation'
 
 /** Within a transaction: items, and their letters with them. Answers which took effect, and the letters of those. */
 export const markItems = (
@@ -117,7 +102,10 @@ const markEach = (
   return { done, letters }
 }
 
-/** A batch is marked alike: some statements for all of it. undefined: not all of it can be, and nothing was done. */
+/**
+ * A step is marked alike, and is all that lies between its first place and its last in one state: some statements for all
+ * of it. undefined: it is not so, and nothing was done.
+ */
 const markItemsAlike = (
   file: File,
   operation: number,
@@ -126,19 +114,18 @@ const markItemsAlike = (
   const first = marks[0]!
   const { from, to, because = '', at, letter } = first
   if (to === 'skipped' || to === 'failed' || letter?.to === 'removed') return undefined
-  if (!marks.every((mark) => isAlike(mark, first))) return undefined
-  const places = JSON.stringify(marks.map(({ place }) => place))
-  const look = file.sql(ITEMS_AT)
+  if (from.length !== 1 || !marks.every((mark) => isAlike(mark, first))) return undefined
+  const span = [operation, from[0]!, first.place, marks.at(-1)!.place] as const
+  const look = file.sql(ITEMS_IN)
   look.setReturnArrays(true)
-  const rows = look.all(places, operation) as unknown as readonly [string, ItemState, string][]
-  if (rows.length !== marks.length || !rows.every(([, state]) => from.includes(state))) return undefined
-  const letters = rows.map(([id]) => id)
-  if (new Set(letters).size < letters.length) return undefined
+  const rows = look.all(...span) as unknown as readonly [place: number, letter: string, because: string][]
+  if (rows.length !== marks.length || !rows.every(([place], i) => place === marks[i]!.place)) return undefined
+  const letters = rows.map(([, id]) => id)
   if (letter && !markAlike(file, letters, { from: letter.from, to: letter.to as LetterState, at }))
     return undefined
-  file.sql(MARK_ALL).run(to, because, instant(at), operation, places)
+  file.sql(MARK_ALL).run(to, because, instant(at), ...span)
   const tally = tallyOf(file, operation)
-  for (const [, state, why] of rows) tally.add(state, why, -1)
+  for (const [, , why] of rows) tally.add(from[0]!, why, -1)
   tally.add(to, because, marks.length)
   tally.write()
   return letters

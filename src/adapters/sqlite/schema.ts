@@ -7,9 +7,9 @@ import { ARRIVALS_KEPT, MOST_ERROR, SLOT } from '../../core/group.ts'
 export const VERSION = 5
 
 /**
- * A mark rewrites the letter's row, and three places in indexes: so it holds only what is looked for, and `outline`, which
- * is asked before a letter is sent (null: of an older version, or nothing that JSON could tell). What an operator
- * reads, and what the event carries, lie apart and are never rewritten; they go when their letter goes.
+ * A mark rewrites the letter's row, and two places in indexes: so it holds only what is looked for, and `outline`, which
+ * is asked before a letter is sent (null: of an older version, or named as no column can hold it; then its envelope has
+ * what its event carries, too). All else lies apart, is never rewritten, and goes when its letter goes.
  */
 const lettersNamed = (name: string) => `
 CREATE TABLE ${name} (
@@ -28,17 +28,14 @@ CREATE TABLE ${name} (
   code TEXT NOT NULL,
   outline TEXT
 ) STRICT;`
-/** `headers` and `data` are of the event; where there is an outline its data is not in the envelope. */
+/** What the event carries is read when it is sent, all else when an operator looks: each where the other is not in the way. */
 const ENVELOPES = `
-CREATE TABLE reprieve_envelope (
-  letter INTEGER PRIMARY KEY,
-  headers TEXT,
-  data BLOB,
-  envelope BLOB NOT NULL
-) STRICT;`
+CREATE TABLE reprieve_content (letter INTEGER PRIMARY KEY, headers TEXT, data BLOB) STRICT;
+CREATE TABLE reprieve_envelope (letter INTEGER PRIMARY KEY, envelope BLOB NOT NULL) STRICT;`
 const ENVELOPES_GO = `
 CREATE TRIGGER reprieve_envelope_gone AFTER DELETE ON reprieve_letter BEGIN
   DELETE FROM reprieve_envelope WHERE letter = OLD.number;
+  DELETE FROM reprieve_content WHERE letter = OLD.number;
 END;
 `
 const BY_TIME = `
@@ -46,7 +43,6 @@ CREATE INDEX reprieve_letter_age ON reprieve_letter (buried_at, id);
 CREATE INDEX reprieve_letter_state ON reprieve_letter (state, buried_at, id);
 `
 const BY_GROUP = `
-CREATE INDEX reprieve_letter_service ON reprieve_letter (service, state, buried_at, id);
 CREATE INDEX reprieve_letter_fingerprint ON reprieve_letter (fingerprint, state, buried_at, id);
 `
 

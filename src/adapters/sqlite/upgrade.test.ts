@@ -23,8 +23,9 @@ CREATE TABLE letter_4 (
 ) STRICT;
 INSERT INTO letter_4 SELECT id, buried_at, service, topic, category, kind, fingerprint, state, state_at, type,
   CAST(json_set(CAST(envelope AS TEXT), '$.originalMessage.data_base64', base64(data)) AS BLOB), event_type, code
-  FROM reprieve_letter JOIN reprieve_envelope ON letter = number;
-DROP TABLE reprieve_letter; DROP TABLE reprieve_envelope;
+  FROM reprieve_letter 
+  JOIN reprieve_envelope AS e ON e.letter = number JOIN reprieve_content AS c ON c.letter = number;
+DROP TABLE reprieve_letter; DROP TABLE reprieve_envelope; DROP TABLE reprieve_content;
 ALTER TABLE letter_4 RENAME TO reprieve_letter;
 CREATE INDEX reprieve_letter_age ON reprieve_letter (buried_at, id);
 CREATE INDEX reprieve_letter_state ON reprieve_letter (state, buried_at, id);
@@ -124,6 +125,7 @@ describe('a file of an older version', () => {
     await store.close()
     const left = new DatabaseSync(path)
     expect(left.prepare('SELECT count(*) AS n FROM reprieve_envelope').get()).toEqual({ n: 0 })
+    expect(left.prepare('SELECT count(*) AS n FROM reprieve_content').get()).toEqual({ n: 0 })
     expect(left.prepare('SELECT count(*) AS n FROM reprieve_letter_repair').get()).toEqual({ n: 0 })
     left.close()
   })
