@@ -1,22 +1,19 @@
 // npm test [-- [--no-services] [arguments for vitest]]
 //
 // `npm run check`, real servers private to this run (they start meanwhile), every test, a closing table.
-// A server that is not to be had skips its tests; where CI is set it is a failure.
+// A server that is not to be had skips its tests; where CI is set it is a failure. Tests that fail are run once more by
+// themselves, and told even if they pass then (see test/run/second-look.ts for those that are not).
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { type SecondLook, secondLook, worthASecondLook } from '../test/run/second-look.ts'
+import { TOLD_IN, type Told, testsThat } from '../test/run/told.ts'
 import type { Outcome } from '../test/services/server.ts'
 import { servers } from '../test/services/servers.ts'
 import { openSession } from '../test/services/session.ts'
 import { seconds, table } from '../test/services/table.ts'
-
-interface Report {
-  passed: number
-  failed: number
-  skipped: string[]
-}
 
 const root = join(import.meta.dirname, '..')
 const args = process.argv.slice(2).filter((arg) => arg !== '--no-services')
@@ -24,7 +21,6 @@ const withServices = !process.argv.includes('--no-services')
 const strict = !['', '0', 'false'].includes(process.env.CI ?? '')
 
 const folder = mkdtempSync(join(tmpdir(), 'reprieve-test-'))
-const reportFile = join(folder, 'report.json')
 /** Hundreds of processes are started by tests, and compile the same sources: so it is done once. */
 const COMPILED = { NODE_COMPILE_CACHE: join(folder, 'compiled') }
 const session = withServices ? openSession(servers) : undefined
@@ -49,19 +45,37 @@ try {
 async function test(): Promise<number> {
   const check = await run('npm', ['run', 'check'])
   const outcomes = interrupted ? [] : ((await session?.outcomes) ?? [])
-  const vitest = interrupted
-    ? 1
-    : await run(process.execPath, vitestArgs(), { ...process.env, ...COMPILED, ...tell(outcomes) })
+  const first = await vitest(args, outcomes)
+  const suspicious = first.told && args.length === 0 ? worthASecondLook(first.told) : []
+  const second = suspicious.length > 0 ? await vitest(['--maxWorkers=1', ...suspicious], outcomes) : undefined
+  const looks = first.told && second?.told ? secondLook(first.told, second.told) : []
+  const excused = second?.code === 0 && looks.every(({ passed }) => passed)
+  const tests = excused ? 0 : first.code
   // the trials have just been run on everything: the adapters' truth tables must say what they showed
-  const whole = vitest === 0 && args.length === 0 && outcomes.length > 0 && outcomes.every(({ had }) => had)
+  const whole = tests === 0 && args.length === 0 && outcomes.length > 0 && outcomes.every(({ had }) => had)
   const tables = whole ? await run(process.execPath, ['test/trials/tables.ts', '--check']) : 0
   await session?.close()
 
-  const report = interrupted ? { passed: 0, failed: 0, skipped: [] } : readReport()
   const missing = outcomes.filter(({ had }) => !had)
-  show({ check, tests: vitest, 'truth tables': tables }, outcomes, report)
+  show({ check, tests, 'truth tables': tables }, outcomes, first.told, looks)
   if (interrupted) return 128 + constants.signals[interrupted]
-  return check === 0 && vitest === 0 && tables === 0 && !(strict && missing.length > 0) ? 0 : 1
+  return check === 0 && tests === 0 && tables === 0 && !(strict && missing.length > 0) ? 0 : 1
+}
+
+/** What it told is missing where it was interrupted, or failed before the first file. */
+async function vitest(
+  args: readonly string[],
+  outcomes: readonly Outcome[],
+): Promise<{ readonly code: number; readonly told?: Told }> {
+  if (interrupted) return { code: 1 }
+  const file = join(folder, 'told.json')
+  rmSync(file, { force: true })
+  const program = join(root, 'node_modules', 'vitest', 'vitest.mjs')
+  const env = { ...process.env, ...COMPILED, ...tell(outcomes), [TOLD_IN]: file }
+  const reporters = ['--reporter=default', '--reporter=./test/run/reporter.ts']
+  const code = await run(process.execPath, [program, 'run', ...reporters, ...args], env)
+  if (interrupted || !existsSync(file)) return { code: code || 1 }
+  return { code, told: JSON.parse(readFileSync(file, 'utf8')) as Told }
 }
 
 /** In a process group of its own: a signal to us is passed on to all of it, and only after we have noted it. */
@@ -82,11 +96,6 @@ function endStep(): void {
   process.kill(-step.pid, 'SIGTERM')
 }
 
-function vitestArgs(): string[] {
-  const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs')
-  return [vitest, 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`, ...args]
-}
-
 /** What the tests learn of the servers: where each is, or why it is not (see test/services/urls.ts). */
 function tell(outcomes: readonly Outcome[]): NodeJS.ProcessEnv {
   const told: NodeJS.ProcessEnv = {}
@@ -97,29 +106,12 @@ function tell(outcomes: readonly Outcome[]): NodeJS.ProcessEnv {
   return told
 }
 
-/** A file that fails before its first test, or a vitest that leaves no report, counts as one failure. */
-function readReport(): Report {
-  type File = { status: string; assertionResults: { status: string; fullName: string }[] }
-  let files: File[]
-  try {
-    files = (JSON.parse(readFileSync(reportFile, 'utf8')) as { testResults: File[] }).testResults
-  } catch {
-    return { passed: 0, failed: 1, skipped: [] }
-  }
-  const tests = files.flatMap((file) => file.assertionResults)
-  const broken = files.filter(
-    (file) => file.status === 'failed' && !file.assertionResults.some(({ status }) => status === 'failed'),
-  )
-  return {
-    passed: tests.filter(({ status }) => status === 'passed').length,
-    failed: tests.filter(({ status }) => status === 'failed').length + broken.length,
-    skipped: tests
-      .filter(({ status }) => status !== 'passed' && status !== 'failed')
-      .map(({ fullName }) => fullName),
-  }
-}
-
-function show(steps: Readonly<Record<string, number>>, outcomes: readonly Outcome[], report: Report): void {
+function show(
+  steps: Readonly<Record<string, number>>,
+  outcomes: readonly Outcome[],
+  told: Told | undefined,
+  looks: readonly SecondLook[],
+): void {
   const verdict = (code: number) => (interrupted ? 'interrupted' : code === 0 ? 'ok' : `failed (${code})`)
   const results = Object.entries(steps).map(([name, code]) => [name, verdict(code)])
   console.log(`\n${table(['step', 'result'], results)}`)
@@ -130,8 +122,17 @@ function show(steps: Readonly<Record<string, number>>, outcomes: readonly Outcom
   )
   if (!withServices) rows.push(...servers.map(({ name }) => [name, '', 'not asked for (--no-services)']))
   console.log(`\n${table(['service', 'version', 'how', 'ready in'], rows)}\n`)
-  if (report.skipped.length > 0) console.log(`skipped:\n${byReason(report.skipped)}\n`)
-  console.log(`${report.passed} passed, ${report.failed} failed, ${report.skipped.length} skipped`)
+  if (!told) return
+  const skipped = [...testsThat(told, 'skipped'), ...testsThat(told, 'pending')]
+  if (skipped.length > 0) console.log(`skipped:\n${byReason(skipped)}\n`)
+  const seen = looks.map(({ test, passed }) => [test, passed ? 'failed, then passed alone' : 'failed twice'])
+  if (seen.length > 0) console.log(`${table(['looked at twice', 'result'], seen)}\n`)
+  const failed = testsThat(told, 'failed').length
+  // a file that fails before its first test counts as one
+  const broken = told.files.filter((file) => file.failed && !file.tests.some(({ is }) => is === 'failed'))
+  const stray = told.unhandled > 0 ? `, ${told.unhandled} errors outside of tests` : ''
+  const passed = testsThat(told, 'passed').length
+  console.log(`${passed} passed, ${failed + broken.length} failed, ${skipped.length} skipped${stray}`)
 }
 
 /** Many are skipped for one reason: it is told once, with their number and the first of them. */
