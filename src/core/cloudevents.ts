@@ -152,8 +152,18 @@ export const fromJson = (
     return assemble(known, others, headers, Buffer.from(data_base64, 'base64'), contentType)
   }
   if (data === undefined) return assemble(known, others, headers, null, contentType)
-  const text = typeof data === 'string' && !isJsonType(contentType) ? data : JSON.stringify(data)
+  const text = typeof data === 'string' && !isJsonType(contentType) ? data : written(data)
+  if (text === undefined) return { broken: 'CloudEvents data is nested too deeply to be written again' }
   return assemble(known, others, headers, Buffer.from(text), contentType ?? implied ?? undefined)
+}
+
+/** What can be read can be nested deeper than what can be written. */
+const written = (data: unknown): string | undefined => {
+  try {
+    return JSON.stringify(data)
+  } catch {
+    return undefined
+  }
 }
 
 const assemble = (

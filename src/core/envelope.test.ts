@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Event } from './event.ts'
 import type { Failure } from './failure.ts'
-import { letterEvent, letterId, readLetter, toEnvelope, writeLetter } from './letter.ts'
+import { letterEvent, letterId, toEnvelope, writeLetter } from './letter.ts'
+import { readLetter } from './letter-reading.ts'
 import { extendTrail, freshTrail } from './trail.ts'
 
 const event: Event = {

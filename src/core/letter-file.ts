@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto'
-import { CATEGORIES, KINDS } from './failure.ts'
 import type { Json } from './json.ts'
-import { type Letter, type LetterState, letterOf, toEnvelope } from './letter.ts'
+import { type Letter, type LetterState, toEnvelope } from './letter.ts'
+import { letterOf } from './letter-reading.ts'
 import { contentHash, type Repair, repairFromJson, repairToJson } from './repair.ts'
 import { type Instant, iso } from './time.ts'
 
@@ -26,10 +26,6 @@ export type FileLine =
 const VERSION = 1
 const STATES: ReadonlySet<string> = new Set([
   ...['open', 'replaying', 'resolved', 'dead again', 'discarded', 'quarantined'],
-])
-const REASONS: ReadonlySet<string> = new Set([
-  ...['permanent', 'attempts exhausted', 'window exhausted', 'expired', 'undecodable'],
-  ...['refused', 'conflict', 'poison', 'found'],
 ])
 
 export const headLine = (at: Instant, filter: Json): string =>
@@ -86,10 +82,10 @@ const readEnd = ({ count, hash }: Loose): FileLine =>
 
 const readFiled = ({ letter: envelope, state, stateAt, repairs = [] }: Loose): FileLine => {
   if (!isRecord(envelope)) return fault("'letter' is missing")
-  const wrong = wrongIn(envelope)
-  if (wrong !== undefined) return fault(`'${wrong}' is missing, or not what it should be`)
-  const letter = safely(() => letterOf(envelope))
-  if (!letter) return fault("'originalMessage' is no event")
+  const read = letterOf(envelope)
+  if (!read) return fault("'dlqId' is missing, or 'originalMessage' is no event")
+  const { letter, wrong } = read
+  if (wrong.length > 0) return fault(`'${wrong[0]}' is missing, or not what it should be`)
   if (typeof state !== 'string' || !STATES.has(state)) return fault("'state' is none of a letter")
   const at = Date.parse(String(stateAt))
   if (Number.isNaN(at)) return fault("'stateAt' is no time")
@@ -106,88 +102,8 @@ const readFiled = ({ letter: envelope, state, stateAt, repairs = [] }: Loose): F
 }
 
 type Loose = Readonly<Record<string, unknown>>
-type Test = (value: unknown) => boolean
 
 const isRecord = (value: unknown): value is Loose =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
-
-const text: Test = (value) => typeof value === 'string' && value.length <= 100_000
-const name: Test = (value) =>
-  typeof value === 'string' && value !== '' && value.length <= 1000 && !/\0/.test(value)
-const count: Test = (value) => Number.isSafeInteger(value) && (value as number) >= 0
-const time: Test = (value) => typeof value === 'string' && !Number.isNaN(Date.parse(value))
-const orNull =
-  (test: Test): Test =>
-  (value) =>
-    value === null || test(value)
-const among =
-  (words: { has(word: string): boolean }): Test =>
-  (value) =>
-    typeof value === 'string' && words.has(value)
-
-const CATEGORY = among(new Set<string>(CATEGORIES))
-const KIND = among(new Set<string>(KINDS))
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-
-const RECORD: Readonly<Record<string, Test>> = {
-  attempt: count,
-  at: (value) => typeof value === 'number' && Number.isFinite(value),
-  category: CATEGORY,
-  kind: KIND,
-  name: text,
-  error: text,
-}
-
-const trail: Test = (value) =>
-  isRecord(value) &&
-  count(value.spent) &&
-  count(value.generation) &&
-  isRecord(value.counts) &&
-  Array.isArray(value.records) &&
-  value.records.every(
-    (record) => isRecord(record) && Object.entries(RECORD).every(([key, test]) => test(record[key])),
-  ) &&
-  (value.replay === undefined ||
-    (isRecord(value.replay) && name(value.replay.letter) && text(value.replay.receiptTo)))
-
-const ENVELOPE: Readonly<Record<string, Test>> = {
-  dlqId: (value) => typeof value === 'string' && UUID.test(value),
-  originalTopic: name,
-  consumerService: name,
-  consumerGroup: name,
-  transport: name,
-  destination: name,
-  fingerprint: name,
-  failureCategory: CATEGORY,
-  failureKind: KIND,
-  reason: among(REASONS),
-  error: text,
-  errorCode: orNull(text),
-  httpStatus: orNull((value) => typeof value === 'number'),
-  stack: orNull(text),
-  attemptLimit: (value) => typeof value === 'number' && Number.isFinite(value),
-  firstFailureAt: time,
-  routedToDlqAt: time,
-  headers: (value) => isRecord(value) && Object.values(value).every((each) => typeof each === 'string'),
-  trail,
-  originalMessage: isRecord,
-  origin: (value) =>
-    value === undefined ||
-    (isRecord(value) && (text(value.nowhere) || (text(value.to) && value.address !== undefined))),
-  redacted: (value) =>
-    value === undefined || (isRecord(value) && Array.isArray(value.at) && value.at.every(name)),
-}
-
-/** The first field that is not what it should be. */
-const wrongIn = (envelope: Loose): string | undefined =>
-  Object.entries(ENVELOPE).find(([key, test]) => !test(envelope[key]))?.[0]
-
-const safely = <T>(read: () => T): T | undefined => {
-  try {
-    return read()
-  } catch {
-    return undefined
-  }
-}
 
 const fault = (why: string): FileLine => ({ is: 'fault', why })

@@ -1,15 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Event } from './event.ts'
 import type { Failure } from './failure.ts'
-import {
-  letterEvent,
-  letterId,
-  readLetter,
-  readReceipt,
-  receiptEvent,
-  toEnvelope,
-  writeLetter,
-} from './letter.ts'
+import { letterEvent, letterId, receiptEvent, toEnvelope, writeLetter } from './letter.ts'
+import { readLetter, readReceipt } from './letter-reading.ts'
 import { freshTrail, type Trail } from './trail.ts'
 
 const AT = Date.UTC(2026, 0, 2, 3, 4, 5)
@@ -169,7 +162,7 @@ describe('a letter', () => {
       return readLetter({ ...letterEvent(letter), data })
     }
     expect(reading({ dlqId: 7 })).toBeUndefined()
-    expect(reading({ trail: null })).toBeUndefined()
+    expect(reading({ trail: null })).toMatchObject({ trail: { spent: 0, records: [] }, unread: ['trail'] })
     expect(reading({ originalMessage: {} })).toBeUndefined()
     expect(reading({ headers: undefined })).toStrictEqual(letter)
   })

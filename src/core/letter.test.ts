@@ -2,16 +2,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { events, failures } from '../../test/arbitraries.ts'
 import type { Failure } from './failure.ts'
-import {
-  type Letter,
-  letterEvent,
-  letterId,
-  readLetter,
-  readReceipt,
-  receiptEvent,
-  toEnvelope,
-  writeLetter,
-} from './letter.ts'
+import { type Letter, letterEvent, letterId, receiptEvent, toEnvelope, writeLetter } from './letter.ts'
+import { readLetter, readReceipt } from './letter-reading.ts'
 import { freshParcel } from './parcel.ts'
 import { extendTrail } from './trail.ts'
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { fromJson, toJson } from './cloudevents.ts'
+import { toJson } from './cloudevents.ts'
 import { type Event, encodeData } from './event.ts'
 import type { Category, Failure, Kind } from './failure.ts'
 import type { Nowhere, Origin } from './origin.ts'
@@ -52,6 +52,8 @@ export interface Letter {
   readonly origin?: Origin | Nowhere
   /** What was taken out of it, by rule, before it was written anywhere. */
   readonly redacted?: Redacted
+  /** Fields of the envelope it came in that could not be read: they stand here as best could be told. */
+  readonly unread?: readonly string[]
 }
 
 /** How a replayed event ended, for the office. */
@@ -128,8 +130,8 @@ export const letterId = (service: string, topic: string, eventId: string, genera
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }
 
-const LETTER_TYPE = 'reprieve.letter'
-const RECEIPT_TYPE = 'reprieve.receipt'
+export const LETTER_TYPE = 'reprieve.letter'
+export const RECEIPT_TYPE = 'reprieve.receipt'
 
 /** What travels to the dead-letter destination: readable by any consumer, lossless for ours. */
 export interface Envelope {
@@ -160,6 +162,7 @@ export interface Envelope {
   readonly redacted?: Redacted
   readonly originalMessage: Record<string, unknown>
   readonly origin?: Origin | Nowhere
+  readonly unread?: readonly string[]
 }
 
 export const toEnvelope = (letter: Letter): Envelope => ({
@@ -199,6 +202,7 @@ export const toEnvelope = (letter: Letter): Envelope => ({
   ...(letter.redacted && { redacted: letter.redacted }),
   originalMessage: toJson(letter.event),
   ...(letter.origin && { origin: letter.origin }),
+  ...(letter.unread && { unread: letter.unread }),
 })
 
 /** The letter as an event, to be carried to its destination by any transport. */
@@ -216,43 +220,6 @@ export const letterEvent = (letter: Letter): Event => ({
 /** What we send to destinations ourselves. Anything else there was written by someone else. */
 export const isOurs = ({ type }: Event): boolean => type === LETTER_TYPE || type === RECEIPT_TYPE
 
-/** The letter an event carries, or undefined where it carries none. */
-export const readLetter = (event: Event): Letter | undefined => {
-  if (event.type !== LETTER_TYPE) return undefined
-  return letterOf(parsed(event))
-}
-
-/** The letter an envelope holds, or undefined where it is none. */
-export const letterOf = (json: unknown): Letter | undefined => {
-  const envelope = json as Envelope | undefined
-  if (typeof envelope?.dlqId !== 'string' || !envelope.trail) return undefined
-  const original = fromJson(envelope.originalMessage, envelope.headers ?? {}, null)
-  if (original.broken !== undefined) return undefined
-  return {
-    id: envelope.dlqId,
-    destination: envelope.destination,
-    service: envelope.consumerService,
-    topic: envelope.originalTopic,
-    consumerGroup: envelope.consumerGroup,
-    transport: envelope.transport,
-    event: original.event,
-    trail: envelope.trail,
-    category: envelope.failureCategory,
-    kind: envelope.failureKind,
-    reason: envelope.reason,
-    error: envelope.error,
-    ...(envelope.errorCode !== null && { code: envelope.errorCode }),
-    ...(envelope.httpStatus !== null && { status: envelope.httpStatus }),
-    ...(envelope.stack !== null && { stack: envelope.stack }),
-    fingerprint: envelope.fingerprint,
-    limit: envelope.attemptLimit,
-    firstFailureAt: Date.parse(envelope.firstFailureAt),
-    buriedAt: Date.parse(envelope.routedToDlqAt),
-    ...(envelope.origin && { origin: envelope.origin }),
-    ...(Array.isArray(envelope.redacted?.at) && { redacted: { at: envelope.redacted.at.map(String) } }),
-  }
-}
-
 export const receiptEvent = (receipt: Receipt): Event => ({
   id: `${receipt.letter}#receipt`,
   source: 'reprieve',
@@ -262,19 +229,3 @@ export const receiptEvent = (receipt: Receipt): Event => ({
   headers: {},
   ...(encodeData(receipt) as { data: Uint8Array; datacontenttype: string }),
 })
-
-export const readReceipt = (event: Event): Receipt | undefined => {
-  if (event.type !== RECEIPT_TYPE) return undefined
-  const receipt = parsed(event) as Partial<Receipt> | undefined
-  return typeof receipt?.letter === 'string' && typeof receipt.outcome === 'string'
-    ? (receipt as Receipt)
-    : undefined
-}
-
-const parsed = (event: Event): unknown => {
-  try {
-    return JSON.parse(Buffer.from(event.data ?? []).toString('utf8'))
-  } catch {
-    return undefined
-  }
-}

@@ -1,4 +1,4 @@
-import type { Category, Failure, Kind } from './failure.ts'
+import { CATEGORIES, type Category, type Failure, KINDS, type Kind } from './failure.ts'
 import type { Instant, Millis } from './time.ts'
 
 /** One failed attempt, as it is remembered. */
@@ -113,16 +113,65 @@ export const encodeTrail = (trail: Trail): string => JSON.stringify(trail)
 export const decodeTrail = (text: string | undefined): Trail => {
   if (!text) return freshTrail
   try {
-    const read = JSON.parse(text) as Partial<Trail> | null
-    if (
-      typeof read?.spent !== 'number' ||
-      typeof read.generation !== 'number' ||
-      !Array.isArray(read.records)
-    ) {
-      return freshTrail
-    }
-    return { ...freshTrail, ...read }
+    return readTrail(JSON.parse(text))?.trail ?? freshTrail
   } catch {
     return freshTrail
   }
 }
+
+/** Anybody may have written it: what is not as it should be is left out, and then it is not whole. undefined: no trail. */
+export const readTrail = (json: unknown): { readonly trail: Trail; readonly whole: boolean } | undefined => {
+  if (!isRecord(json) || !isCount(json.spent) || !isCount(json.generation) || !Array.isArray(json.records))
+    return undefined
+  const { spent, generation, counts, records, firstFailureAt, delay, replay } = json
+  const sound = records.length <= MOST_RECORDS && records.every(isAttempt)
+  const counted = isRecord(counts) && Object.values(counts).every(isCount)
+  const begun = firstFailureAt === undefined || isInstant(firstFailureAt)
+  const delayed = delay === undefined || isInstant(delay)
+  const replayed = replay === undefined || isReplay(replay)
+  if (sound && counted && begun && delayed && replayed)
+    return { trail: { ...freshTrail, ...(json as Partial<Trail>) }, whole: true }
+  const trail: Trail = {
+    ...{ spent, generation },
+    counts: counted ? (counts as Trail['counts']) : {},
+    records: sound ? records : records.filter(isAttempt).slice(-MOST_RECORDS),
+    ...(begun && firstFailureAt !== undefined && { firstFailureAt: firstFailureAt as Instant }),
+    ...(delayed && delay !== undefined && { delay: delay as Millis }),
+    ...(replayed && replay !== undefined && { replay: replay as Replay }),
+  }
+  return { trail, whole: false }
+}
+
+/** More than fit into a trail of ours. */
+const MOST_RECORDS = 1000
+const MOST_COUNT = 1_000_000_000
+/** The last moment that a date can be. */
+const LATEST: Instant = 8_640_000_000_000_000
+
+type Loose = Readonly<Record<string, unknown>>
+
+const isRecord = (value: unknown): value is Loose =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+const isCount = (value: unknown): value is number =>
+  Number.isInteger(value) && (value as number) >= 0 && (value as number) <= MOST_COUNT
+const isInstant = (value: unknown): value is Instant =>
+  typeof value === 'number' && value >= 0 && value <= LATEST
+const isText = (value: unknown): value is string => typeof value === 'string' && value.length <= 100_000
+
+const isAttempt = (value: unknown): value is AttemptRecord =>
+  isRecord(value) &&
+  isCount(value.attempt) &&
+  isInstant(value.at) &&
+  CATEGORIES.includes(value.category as Category) &&
+  KINDS.includes(value.kind as Kind) &&
+  isText(value.name) &&
+  isText(value.error) &&
+  (value.code === undefined || isText(value.code)) &&
+  (value.status === undefined || Number.isFinite(value.status))
+
+const isReplay = (value: unknown): value is Replay =>
+  isRecord(value) &&
+  isText(value.letter) &&
+  isCount(value.attempt) &&
+  isText(value.receiptTo) &&
+  (value.repaired === undefined || value.repaired === true)

@@ -2,8 +2,9 @@ import type { Letters } from '../contracts/letters.ts'
 import type { Tools } from '../contracts/tools.ts'
 import type { Delivery, Destination, Inlet, Transport } from '../contracts/transport.ts'
 import type { Keeping } from '../core/found.ts'
-import { readLetter, readReceipt } from '../core/letter.ts'
-import { foundLetters } from './found.ts'
+import type { Millis } from '../core/time.ts'
+import { createApart } from './apart.ts'
+import { keepArrivals } from './arrivals.ts'
 
 /** Takes over what arrives at a destination. Kept and committed first, acknowledged after. */
 export interface Intake {
@@ -15,7 +16,8 @@ export interface Intake {
 }
 
 const BATCH = 100
-const NOT_ENDED = ['open', 'replaying'] as const
+/** So many that can't be kept, one by one and in a row, and it is the store's fault rather than theirs. */
+const ENOUGH = 3
 /** How long to wait for what the lag promised: joining a consumer group takes its time. */
 const PATIENCE = 5000
 
@@ -36,28 +38,64 @@ export const openIntake = async (
     return opened
   }
 
-  const take = async (max: number, stop: AbortSignal): Promise<number> => {
-    const inlet = await openInlet()
-    const batch = await inlet.receive(max, stop)
-    if (batch.length > 0)
-      await takeOver(
-        inlet,
-        batch,
-        { destination: destination.name, transport: transport.name },
-        letters,
-        tools,
-        keeping,
-      )
-    return batch.length
+  const arriving = { destination: destination.name, transport: transport.name, keeping, letters }
+  const keep = (batch: readonly Delivery[]) => keepArrivals(batch, arriving, tools)
+  const apart = createApart()
+
+  const tell = (delivery: Delivery, error: Error, retryIn: number): void => {
+    const { id, type } = delivery.parcel.event
+    const about = { service: destination.name, topic: destination.name, type, event: id }
+    const where = `keeping a letter from ${destination.name}, which stays apart`
+    journal({ at: clock.now(), is: 'trouble', where, error, retryIn, about })
   }
 
-  const patiently = async (
-    work: (signal: AbortSignal) => Promise<number>,
+  /** Together; where that fails one by one, so that one that can't be kept keeps nobody else from being kept. */
+  const keepAll = async (batch: readonly Delivery[]): Promise<readonly Delivery[]> => {
+    const whole = await keep(batch).catch((error: unknown) => error as Error)
+    if (!whole) return batch
+    const kept: Delivery[] = []
+    const refused: { readonly delivery: Delivery; readonly error: Error }[] = []
+    for (const delivery of batch) {
+      const untried = kept.length === 0 && refused.length === ENOUGH
+      const error =
+        untried || batch.length === 1 ? whole : await keep([delivery]).catch((e: unknown) => e as Error)
+      if (!error) kept.push(delivery)
+      else if (untried) apart.add(delivery, clock.now(), false)
+      else refused.push({ delivery, error })
+    }
+    for (const { delivery, error } of refused) {
+      const retryIn = apart.add(delivery, clock.now(), true)
+      if (kept.length > 0 || batch.length === 1) tell(delivery, error, retryIn)
+    }
+    if (kept.length === 0 && batch.length > 1) throw whole
+    return kept
+  }
+
+  const take = async (max: number, stop: AbortSignal): Promise<number> => {
+    const inlet = await openInlet()
+    const again = apart.due(clock.now(), BATCH)
+    const batch = again.length > 0 ? again : await receive(inlet, max, stop)
+    if (batch.length === 0) return 0
+    const kept = await keepAll(batch)
+    await inlet.settle(kept.map((delivery) => ({ do: 'ack', delivery })))
+    return kept.length
+  }
+
+  /** No longer than until one that stays apart is to be tried again. */
+  const receive = async (inlet: Inlet, max: number, stop: AbortSignal): Promise<readonly Delivery[]> => {
+    const next = apart.next()
+    if (next === undefined) return inlet.receive(max, stop)
+    return during(Math.max(0, next - clock.now()), stop, (signal) => inlet.receive(max, signal))
+  }
+
+  const during = async <T>(
+    most: Millis,
     stop: AbortSignal,
-  ): Promise<number> => {
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> => {
     const enough = new AbortController()
     const done = new AbortController()
-    void clock.sleep(PATIENCE, AbortSignal.any([stop, done.signal])).then(() => enough.abort())
+    void clock.sleep(most, AbortSignal.any([stop, done.signal])).then(() => enough.abort())
     try {
       return await work(enough.signal)
     } finally {
@@ -94,7 +132,7 @@ export const openIntake = async (
       })
       if (!inlet) return 0
       for (let { waiting } = await inlet.lag(); waiting > 0 && !stop.aborted; ) {
-        const some = await patiently((signal) => take(Math.min(waiting, BATCH), signal), stop)
+        const some = await during(PATIENCE, stop, (signal) => take(Math.min(waiting, BATCH), signal))
         taken += some
         const before = waiting
         waiting = (await inlet.lag()).waiting
@@ -108,46 +146,4 @@ export const openIntake = async (
       await opened?.close()
     },
   }
-}
-
-const takeOver = async (
-  inlet: Inlet,
-  batch: readonly Delivery[],
-  where: { readonly destination: string; readonly transport: string },
-  letters: Letters,
-  { clock, journal, dice }: Tools,
-  keeping: Keeping,
-): Promise<void> => {
-  const now = clock.now()
-  const receipts = batch.flatMap(({ parcel }) => readReceipt(parcel.event) ?? [])
-  const others = batch.filter(({ parcel }) => !readReceipt(parcel.event))
-  const ours = others.flatMap(({ parcel }) => readLetter(parcel.event) ?? [])
-  const theirs = ours.length === others.length ? [] : others.filter(({ parcel }) => !readLetter(parcel.event))
-  const found = await foundLetters(theirs, where, keeping, letters, dice, now)
-  const arrived = [...ours, ...found]
-  await letters.keep(arrived)
-  await letters.mark([
-    ...receipts.map(({ letter, at }) => ({
-      id: letter,
-      from: NOT_ENDED,
-      to: 'resolved' as const,
-      at,
-    })),
-    ...arrived.flatMap(({ trail, buriedAt, reason }) =>
-      trail.replay
-        ? [
-            {
-              id: trail.replay.letter,
-              // of foreign ones nobody tells the end: they count as resolved until they come back
-              from: [...NOT_ENDED, ...(reason === 'found' ? (['resolved'] as const) : [])],
-              to: 'dead again' as const,
-              at: buriedAt,
-            },
-          ]
-        : [],
-    ),
-  ])
-  await inlet.settle(batch.map((delivery) => ({ do: 'ack', delivery })))
-  for (const { id, service } of arrived) journal({ at: now, is: 'letter kept', letter: id, service })
-  for (const { letter, outcome } of receipts) journal({ at: now, is: 'receipt', letter, outcome })
 }

@@ -10,7 +10,8 @@ import { systemClock } from '../../src/adapters/system/clock.ts'
 import { systemDice } from '../../src/adapters/system/dice.ts'
 import type { Tools } from '../../src/contracts/tools.ts'
 import type { Transport } from '../../src/contracts/transport.ts'
-import { type Letter, readLetter } from '../../src/core/letter.ts'
+import type { Letter } from '../../src/core/letter.ts'
+import { readLetter } from '../../src/core/letter-reading.ts'
 import {
   type Client,
   type ClientOptions,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { open } from '../../src/adapters/memory/index.ts'
-import { readLetter } from '../../src/core/letter.ts'
+import { readLetter } from '../../src/core/letter-reading.ts'
 import { testApp } from '../../src/testing/app.ts'
 import { createFaults } from '../../src/testing/faults.ts'
 import { testTools } from '../../src/testing/tools.ts'

@@ -6,7 +6,8 @@ import type {
   LetterFilter,
   LetterState,
 } from '../../contracts/letters.ts'
-import { type Letter, letterEvent, readLetter } from '../../core/letter.ts'
+import { type Letter, letterEvent } from '../../core/letter.ts'
+import { readLetter } from '../../core/letter-reading.ts'
 import { readOutline, readSendable, writeHeaders, writeOutline } from '../../core/outline.ts'
 import { type Repair, repairFromJson } from '../../core/repair.ts'
 import type { Instant } from '../../core/time.ts'

@@ -62,7 +62,7 @@ describeWith('postgres', 'letters in PostgreSQL', (url) => {
       { id, service },
       { id: 'nul\u0000id', topic: '\u0000', fingerprint: `f-${long}` },
       { id: 'half\udfff', code: long, error: '\u0000\ud800' },
-      { id: '', event: { ...sampleLetters(1, 5)[0]!.event, type: long } },
+      { id: ' ', event: { ...sampleLetters(1, 5)[0]!.event, type: long } },
     ]
     const odd = sampleLetters(5, 1_800_000_000_000, (n) => over[n] ?? { id: 'plain' })
     expect(await letters.keep(odd)).toBe(5)

@@ -3,7 +3,8 @@ import { deskAt, idsOf, makeEvent, makeEvents, take, takeOne } from '../../../te
 import { describeWith } from '../../../test/services/urls.ts'
 import type { Delivery, Settlement, Subscription } from '../../contracts/transport.ts'
 import type { Failure } from '../../core/failure.ts'
-import { readLetter, readReceipt, writeLetter } from '../../core/letter.ts'
+import { writeLetter } from '../../core/letter.ts'
+import { readLetter, readReceipt } from '../../core/letter-reading.ts'
 import { extendTrail } from '../../core/trail.ts'
 
 const failure: Failure = {

@@ -1,6 +1,7 @@
 import type { SQLInputValue } from 'node:sqlite'
 import type { KeptLetter, LetterFilter, LetterState } from '../../contracts/letters.ts'
-import { firstState, type Letter, letterEvent, readLetter } from '../../core/letter.ts'
+import { firstState, type Letter, letterEvent } from '../../core/letter.ts'
+import { readLetter } from '../../core/letter-reading.ts'
 import { writeHeaders, writeOutline } from '../../core/outline.ts'
 import { type Repair, repairFromJson } from '../../core/repair.ts'
 import type { File } from './file.ts'

@@ -58,6 +58,7 @@ const summary = (letter: Letter): readonly (readonly [string, string])[] => [
   ['destination', `${letter.destination} on ${letter.transport}`],
   ['group', letter.fingerprint],
   ...(letter.origin === undefined ? [] : [['replay', wayBack(letter.origin)] as const]),
+  ...(letter.unread === undefined ? [] : [['not readable', letter.unread.join(', ')] as const]),
 ]
 
 const wayBack = (origin: NonNullable<Letter['origin']>): string =>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type Message, STRUCTURED_TYPE } from '../../core/cloudevents.ts'
-import { readLetter } from '../../core/letter.ts'
+import { readLetter } from '../../core/letter-reading.ts'
 import { ackAll, makeEvent, settleAll, subscribed, take, takeNone, takeOne, transportTrial } from './kit.ts'
 import { burial } from './samples.ts'
 import type { Trial } from './trial.ts'

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { type Receipt, readLetter, readReceipt } from '../../core/letter.ts'
+import type { Receipt } from '../../core/letter.ts'
+import { readLetter, readReceipt } from '../../core/letter-reading.ts'
 import {
   ackAll,
   makeEvent,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readLetter } from '../../core/letter.ts'
+import { readLetter } from '../../core/letter-reading.ts'
 import {
   ackAll,
   idsOf,

@@ -1,0 +1,41 @@
+import type { Delivery } from '../contracts/transport.ts'
+import type { Instant, Millis } from '../core/time.ts'
+
+/** Messages that could not be kept: they stay ours and unsettled, and are tried again while others go on. */
+export interface Apart {
+  /** Those whose time has come, at most so many. They are not here any more. */
+  due(now: Instant, most: number): readonly Delivery[]
+  /** `tried`: it was its own turn; else it goes before those that had theirs. Answers how long it waits. */
+  add(delivery: Delivery, now: Instant, tried: boolean): Millis
+  next(): Instant | undefined
+}
+
+const FIRST: Millis = 1000
+const LONGEST: Millis = 5 * 60_000
+
+export const createApart = (): Apart => {
+  let waiting: { readonly delivery: Delivery; readonly due: Instant; readonly pause: Millis }[] = []
+  const pauses = new WeakMap<Delivery, Millis>()
+  return {
+    due: (now, most) => {
+      const some = waiting.filter(({ due }) => due <= now).slice(0, most)
+      waiting = waiting.filter((each) => !some.includes(each))
+      return some.map(({ delivery }) => delivery)
+    },
+    add: (delivery, now, tried) => {
+      const { id } = delivery.parcel.event
+      // its lease ran out meanwhile: this is the same one, and the other is of no more use
+      const same = delivery.redelivered
+        ? waiting.find((each) => each.delivery.parcel.event.id === id)
+        : undefined
+      waiting = waiting.filter((each) => each !== same)
+      const before = same?.pause ?? pauses.get(delivery) ?? FIRST / 2
+      const pause = tried ? Math.min(before * 2, LONGEST) : before
+      pauses.set(delivery, pause)
+      waiting.push({ delivery, pause, due: tried ? now + pause : now })
+      waiting.sort((a, b) => a.due - b.due)
+      return pause
+    },
+    next: () => waiting[0]?.due,
+  }
+}
