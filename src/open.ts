@@ -1,4 +1,4 @@
-import type { Open, Opened } from './contracts/adapter.ts'
+import type { Open, Opened, WhyNoAudit } from './contracts/adapter.ts'
 import type { Doctor } from './contracts/doctor.ts'
 import type { AppStore, Store } from './contracts/store.ts'
 import type { Tools } from './contracts/tools.ts'
@@ -8,6 +8,7 @@ import { ReprieveError } from './core/error.ts'
 interface Adapter {
   readonly open: Open
   readonly doctor?: Doctor
+  readonly whyNoAudit?: WhyNoAudit
 }
 
 /** Which adapter a URL asks for. Adapters are loaded only then, and their client libraries with them. */
@@ -28,6 +29,13 @@ export const openUrl = async (url: string, tools: Tools): Promise<Opened> =>
 
 /** Who can say what is wrong there, if anybody can; nothing is opened. */
 export const doctorFor = async (url: string): Promise<Doctor | undefined> => (await adapterFor(url)).doctor
+
+/** The app's own store, to read its audit. One that is not there yet is refused, and not made. */
+export const openAudited = async (url: string, tools: Tools): Promise<AppStore> => {
+  const missing = await (await adapterFor(url)).whyNoAudit?.(url, tools)
+  if (missing) throw missing
+  return openAppStore(url, tools)
+}
 
 const adapterFor = async (url: string): Promise<Adapter> => {
   const scheme = /^[a-z][a-z0-9+]*:/i.exec(url)?.[0].toLowerCase()

@@ -71,11 +71,14 @@ export const asDuration = (text: string): Millis => {
   return ms
 }
 
-/** A moment as it is written in ISO 8601, or how long ago it was. */
+/** A day or a moment as it is written in ISO 8601, or how long ago it was. A time without a zone is the machine's own. */
 export const asMoment = (text: string, now: Instant): Instant => {
   const ago = readDuration(text)
   if (ago !== undefined) return now - ago
-  const at = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d.*)?$/.test(text) ? Date.parse(text) : Number.NaN
+  const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)(?:[T ]\d\d:\d\d.*)?$/.exec(text) ?? []
+  const there = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)))
+  // the 31st of February would be taken for the 3rd of March
+  const at = there.getUTCDate() === Number(day) ? Date.parse(text) : Number.NaN
   if (!Number.isNaN(at)) return at
   throw new InvalidArgumentError('It must be a time such as 2026-01-31T10:00Z, or how long ago: 90m, 2h, 7d.')
 }

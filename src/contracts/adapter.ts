@@ -1,3 +1,4 @@
+import type { ReprieveError } from '../core/error.ts'
 import type { Store } from './store.ts'
 import type { Tools } from './tools.ts'
 import type { Transport } from './transport.ts'
@@ -13,3 +14,9 @@ export interface Opened {
 
 /** The one export the rest of the house knows of an adapter. */
 export type Open = (url: string, tools: Tools) => Promise<Opened>
+
+/**
+ * Of a store that keeps an audit: why there is none at this URL, where nothing of ours is there yet. It looks and makes
+ * nothing, for a place that was made just now would be found intact.
+ */
+export type WhyNoAudit = (url: string, tools: Tools) => Promise<ReprieveError | undefined>

@@ -1,8 +1,11 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
 import { reprieve } from '../../src/index.ts'
+import { describeWith } from '../services/urls.ts'
+import { ownSchema } from '../stores/postgres.ts'
 import { cli, folderWith } from './child.ts'
 import { someLetters } from './letters.ts'
 
@@ -64,3 +67,49 @@ it.each(['list', 'verify'])(
     expect(readdirSync(cwd)).not.toContain('ap.db')
   },
 )
+
+it.each(['list', 'verify'])(
+  'audit %s leaves a file that is somebody else’s as it is, and does not find it intact',
+  async (command) => {
+    const cwd = folderWith()
+    const theirs = new DatabaseSync(join(cwd, 'theirs.db'))
+    theirs.exec('CREATE TABLE orders (id TEXT)')
+    theirs.close()
+    writeFileSync(
+      join(cwd, 'notes.txt'),
+      'no database at all, though it is long enough to be looked at'.repeat(9),
+    )
+    const before = readFileSync(join(cwd, 'theirs.db'))
+    const refused = await cli(['audit', command, '--store', 'sqlite:theirs.db'], { cwd })
+    expect(refused).toMatchObject({ code: 2, stdout: '' })
+    expect(refused.stderr).toContain("sqlite file 'theirs.db': it has no tables of ours, and so no audit")
+    expect(readFileSync(join(cwd, 'theirs.db'))).toEqual(before)
+    const text = await cli(['audit', command, '--store', 'sqlite:notes.txt'], { cwd })
+    expect(text.stderr).toContain('it is no SQLite database')
+    expect(text.code).not.toBe(0)
+    expect(readdirSync(cwd)).not.toContain('reprieve.db')
+  },
+)
+
+describeWith('postgres', 'the audit of a schema that is not there', (url) => {
+  it.each(['list', 'verify'])(
+    'is refused by audit %s, which makes nothing',
+    async (command) => {
+      const cwd = folderWith()
+      const missing = ownSchema(url)
+      for (let again = 0; again < 2; again++) {
+        const { code, stdout, stderr } = await cli(['audit', command, '--store', missing], { cwd })
+        expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+        expect(stderr).toContain('has no tables of ours, and so no audit')
+        expect(stderr).toContain('fix: name the store that the app uses')
+      }
+      const there = ownSchema(url)
+      const app = await reprieve({ transport: `sqlite:${join(cwd, 'app.db')}`, store: there })
+      await app.close()
+      const { code, stdout } = await cli(['audit', command, '--store', there], { cwd })
+      expect(code).toBe(0)
+      expect(stdout).toContain(command === 'verify' ? 'intact, 0 entries' : 'nothing was done by hand')
+    },
+    60_000,
+  )
+})

@@ -13,6 +13,7 @@ import { makeReady } from './schema.ts'
 import { readUrl } from './settings.ts'
 
 export { doctor } from './doctor.ts'
+export { whyNoAudit } from './there.ts'
 
 /** `postgres://host/database`: all that a store keeps, for any number of hosts; no transport. */
 export const open = (async (url, tools) => {

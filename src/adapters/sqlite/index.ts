@@ -13,6 +13,7 @@ import { readUrl } from './url.ts'
 import type { Counts, Writer } from './writer.ts'
 
 export { doctor } from './doctor.ts'
+export { whyNoAudit } from './there.ts'
 export type { Counts } from './writer.ts'
 
 const writers = new WeakMap<Opened, Writer>()

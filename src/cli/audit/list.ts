@@ -1,17 +1,16 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { systemClock } from '../../adapters/system/clock.ts'
 import { ACTS } from '../../core/acts.ts'
 import type { AuditEntry } from '../../core/audit.ts'
 import { type Instant, iso } from '../../core/time.ts'
 import type { AuditFilter } from '../../office/index.ts'
-import { readDuration } from '../../rules/duration.ts'
 import { action, type Ended } from '../action.ts'
-import { asCount, type Common } from '../options.ts'
+import { asCount, asMoment, type Common } from '../options.ts'
 import { calm, calmOnStderr, strong } from '../print/paint.ts'
 import { columnsHere, remark, say, sayJson } from '../print/say.ts'
 import { type Column, table } from '../print/table.ts'
 import { span } from '../print/time.ts'
-import { openAudited } from './open.ts'
+import { openAudit } from './open.ts'
 
 interface ListFlags extends Common, AuditFilter {
   readonly limit: number
@@ -35,21 +34,10 @@ export const registerList = (audit: Command): void => {
     .action(action(list))
 }
 
-/** A day or a moment; without a zone it is the machine's own. A span is so long ago. */
-const asTime = (text: string): Instant => {
-  const ago = readDuration(text)
-  if (ago !== undefined) return systemClock.now() - ago
-  const at = /^\d{4}-\d{2}-\d{2}([T ]|$)/.test(text) ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(at)) {
-    throw new InvalidArgumentError(
-      'It must be a time like 2026-05-01 or 2026-05-01T10:00Z, or a span like 2h.',
-    )
-  }
-  return at
-}
+const asTime = (text: string): Instant => asMoment(text, systemClock.now())
 
 const list = async (flags: ListFlags): Promise<Ended> => {
-  await using app = await openAudited(flags)
+  await using app = await openAudit(flags)
   const entries = await app.audit.list(filterOf(flags), flags.limit, flags.before)
   if (flags.json) return sayJson({ entries }, entries)
   if (entries.length === 0) return say('nothing was done by hand that fits')

@@ -1,21 +1,27 @@
-import { existsSync } from 'node:fs'
-import { readUrl } from '../../adapters/sqlite/url.ts'
-import { ReprieveError } from '../../core/error.ts'
-import { DEFAULT_URL, type Reprieve, reprieve } from '../../reprieve.ts'
-import { type Common, openOptions } from '../options.ts'
+import { systemClock } from '../../adapters/system/clock.ts'
+import { systemDice } from '../../adapters/system/dice.ts'
+import { type Auditing, createAuditing } from '../../office/index.ts'
+import { openAudited } from '../../open.ts'
+import { DEFAULT_URL } from '../../reprieve.ts'
+import type { Common } from '../options.ts'
 
-/** The app whose audit it is. A file that is not there is not made: a mistyped path would be found intact. */
-export const openAudited = async (flags: Common): Promise<Reprieve> => {
-  const file = fileOf(flags)
-  if (file !== undefined && !existsSync(file)) {
-    throw new ReprieveError('bad_url', `sqlite file '${file}': there is no such file, and so no audit`, {
-      fix: 'name the store that the app uses, like --store sqlite:app.db',
-    })
+export interface Audited extends AsyncDisposable {
+  readonly audit: Auditing
+}
+
+/** The audit in the app's store; no broker is asked. A store that is not there is not made: it would be found intact. */
+export const openAudit = async ({ store: named, transport }: Common): Promise<Audited> => {
+  const tools = { clock: systemClock, dice: systemDice(), journal: () => {} }
+  const url = named || (transport && KEEPS_ALL.test(transport) ? transport : DEFAULT_URL)
+  const store = await openAudited(url, tools)
+  return {
+    audit: createAuditing(store.audit, systemClock),
+    [Symbol.asyncDispose]: async () => {
+      await store.companion?.close()
+      await store.close()
+    },
   }
-  return await reprieve({ ...openOptions(flags), office: false })
 }
 
-const fileOf = ({ store, transport }: Common): string | undefined => {
-  const url = store || (transport?.startsWith('sqlite:') ? transport : DEFAULT_URL)
-  return url.startsWith('sqlite:') ? readUrl(url).path : undefined
-}
+/** Transports that are the app's store too, where no other is named. */
+const KEEPS_ALL = /^(?:sqlite|memory):/

@@ -4,7 +4,7 @@ import { action, type Ended } from '../action.ts'
 import type { Common } from '../options.ts'
 import { bad, good } from '../print/paint.ts'
 import { say, sayJson } from '../print/say.ts'
-import { openAudited } from './open.ts'
+import { openAudit } from './open.ts'
 
 interface VerifyFlags extends Common {
   readonly head?: string
@@ -19,7 +19,7 @@ export const registerVerify = (audit: Command): void => {
 }
 
 const verify = async (flags: VerifyFlags): Promise<Ended> => {
-  await using app = await openAudited(flags)
+  await using app = await openAudit(flags)
   const verified = await app.audit.verify(flags.head === undefined ? {} : { head: flags.head })
   const { broken, count, head } = verified
   if (flags.json) sayJson({ intact: !broken, ...verified })
