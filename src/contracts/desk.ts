@@ -20,7 +20,11 @@ export interface Desk {
    * they would be without them; a group without letters is gone.
    */
   remove(ids: readonly string[], from: readonly LetterState[], act: ActOnLetters): Promise<readonly boolean[]>
-  /** Keeps letters with the state and the versions they bring. Idempotent by letter id: one kept before stays as it is. */
+  /**
+   * Keeps letters with the state and the versions they bring. Idempotent by letter id: one kept before stays as it is. They
+   * are in tallies, arrivals and groups as if they had died here, but no deaths are counted: those were elsewhere, or
+   * were counted here before, and are no news. Nor does a group come back by them.
+   */
   bring(letters: readonly Brought[], act: ActOnLetters): Promise<readonly boolean[]>
 }
 

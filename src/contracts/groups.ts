@@ -68,7 +68,7 @@ export interface Groups {
   tallies(fingerprint?: string): Promise<readonly Tally[]>
   /** From the slot of that moment on. Slots older than two days may be forgotten. */
   arrivals(from: Instant, fingerprint?: string): Promise<readonly Arrivals[]>
-  /** Counted in the commit that keeps letters, each once. */
+  /** Counted in the commit that keeps letters, each once; those that are brought (`Desk.bring`) did not die here. */
   deaths(): Promise<readonly Deaths[]>
   /** When the oldest letter in one of these states was buried. */
   oldest(states: readonly LetterState[], service?: string): Promise<Instant | undefined>

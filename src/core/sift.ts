@@ -1,7 +1,13 @@
+import { ReprieveError } from './error.ts'
+import type { Event } from './event.ts'
 import type { Letter } from './letter.ts'
+import type { Repair } from './repair.ts'
 import { type Condition, holds, readJson, readWhere } from './where.ts'
 
-/** What can be told only by reading a letter whole. */
+/**
+ * What can be told only by reading a letter whole. Of one that was repaired the payload is looked at as it died and as a
+ * replay would send it: it fits where one of the two does, by itself.
+ */
 export interface Sifting {
   /** Words that all stand in the error, its code, or the name of what was thrown, whatever their case. */
   readonly error?: string
@@ -12,15 +18,30 @@ export interface Sifting {
 }
 
 /** Throws `bad_filter` where a condition can't be read; undefined where nothing is asked. */
-export const sieveFor = ({ error, payload, where }: Sifting): ((letter: Letter) => boolean) | undefined => {
-  const inError = wordsOf(error)
-  const inPayload = wordsOf(payload)
+export const sieveFor = ({
+  error,
+  payload,
+  where,
+}: Sifting): ((kept: { readonly letter: Letter; readonly repair?: Repair }) => boolean) | undefined => {
+  const inError = wordsOf('error', error)
+  const inPayload = wordsOf('payload', payload)
   const conditions = where === undefined ? [] : readWhere(where)
   if (inError.length + inPayload.length + conditions.length === 0) return undefined
-  return (letter) => haveAll(inError, () => errorText(letter)) && payloadFits(letter, inPayload, conditions)
+  return ({ letter, repair }) =>
+    haveAll(inError, () => errorText(letter)) &&
+    (payloadFits(letter.event, inPayload, conditions) ||
+      (repair !== undefined && payloadFits(repair, inPayload, conditions)))
 }
 
-const wordsOf = (text = ''): readonly string[] => text.toLowerCase().split(/\s+/).filter(Boolean)
+/** What was asked for without a word would fit everything. */
+const wordsOf = (name: string, text: string | undefined): readonly string[] => {
+  if (text === undefined) return []
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean)
+  if (words.length > 0) return words
+  throw new ReprieveError('bad_filter', `the filter can't be read: '${name}' has no words to look for`, {
+    fix: `name some, like ${name === 'error' ? "'connection refused'" : "'ann@example.org'"}, or leave it out`,
+  })
+}
 
 const haveAll = (words: readonly string[], text: () => string): boolean => {
   if (words.length === 0) return true
@@ -32,13 +53,13 @@ const errorText = ({ error, code = '', trail }: Letter): string =>
   `${trail.records.at(-1)?.name ?? ''} ${code} ${error}`
 
 const payloadFits = (
-  { event }: Letter,
+  { data }: Pick<Event, 'data'>,
   words: readonly string[],
   conditions: readonly Condition[],
 ): boolean => {
   if (words.length + conditions.length === 0) return true
-  if (event.data === null) return false
-  const text = Buffer.from(event.data).toString('utf8')
+  if (data === null) return false
+  const text = Buffer.from(data).toString('utf8')
   if (!haveAll(words, () => text)) return false
   if (conditions.length === 0) return true
   const read = readJson(text)

@@ -47,6 +47,7 @@ const MOST_GROUPS = 10_000
 const SOME = 200
 const TREND = 24
 const MOST_TEXT = 2000
+const ASK_GROUPS = 'take one from `reprieve dlq groups --all`'
 
 export const createFinding = (
   letters: Letters,
@@ -68,10 +69,12 @@ export const createFinding = (
   }
 
   const named = async (beginning: string) => {
+    if (beginning.trim() === '')
+      throw new ReprieveError('bad_usage', 'the fingerprint of a group is empty', { fix: ASK_GROUPS })
     const [first, second] = await groups.list(beginning, 2)
     if (!first) {
       throw new ReprieveError('unknown_group', `no group's fingerprint begins with '${beginning}'`, {
-        fix: 'take one from `reprieve dlq groups --all`',
+        fix: ASK_GROUPS,
       })
     }
     if (!second) return first

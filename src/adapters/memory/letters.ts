@@ -29,7 +29,7 @@ export const lettersOf = (
 ): Letters => {
   const matching = (filter: LetterFilter) => {
     const sieve = sieveFor(filter)
-    return [...kept.values()].filter((each) => matches(filter, each) && (sieve?.(each.letter) ?? true))
+    return [...kept.values()].filter((each) => matches(filter, each) && (sieve?.(each) ?? true))
   }
   const find: Letters['find'] = async (filter, limit, after) => {
     const from = after === undefined ? undefined : kept.get(after)

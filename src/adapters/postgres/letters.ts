@@ -44,7 +44,7 @@ export const lettersOf = (pool: Pool, schema: string, clock: Clock, ready: () =>
       const wanted = sieve ? Math.min(CHUNK, looks - looked) : limit
       const some = await page(pool.ask, schema, filter, wanted, place)
       looked += some.length
-      found.push(...(sieve ? some.filter(({ letter }) => sieve(letter)) : some))
+      found.push(...(sieve ? some.filter(sieve) : some))
       if (some.length < wanted || !sieve || found.length >= limit)
         return { found: found.slice(0, limit), whole: true }
       if (looked >= looks) return { found, whole: false }

@@ -1,13 +1,12 @@
 import type { Brought, Desk, NewRepair } from '../../contracts/desk.ts'
 import type { LetterState } from '../../contracts/letters.ts'
-import type { Clock } from '../../contracts/tools.ts'
 import { type ActOnLetters, actOn } from '../../core/acts.ts'
 import { repairToJson } from '../../core/repair.ts'
 import { appendTo } from './audit.ts'
 import type { File } from './file.ts'
 import { removeLetters } from './letter-removal.ts'
 import { insertLetter, readRepair, writtenLetter } from './letter-rows.ts'
-import { countArrivals, countMoves, talliedAs } from './letter-tallies.ts'
+import { countBrought } from './letter-tallies.ts'
 import { instant } from './parcels.ts'
 import type { Writer } from './writer.ts'
 
@@ -17,7 +16,7 @@ const ADD = 'INSERT INTO reprieve_letter_repair (letter, version, repair) VALUES
 const VERSIONS = 'SELECT repair FROM reprieve_letter_repair WHERE letter = ? ORDER BY version'
 const PUT = 'UPDATE reprieve_letter SET state = ?, state_at = ? WHERE id = ?'
 
-export const deskOf = (file: File, writer: Writer, clock: Clock): Desk => {
+export const deskOf = (file: File, writer: Writer): Desk => {
   /** Within one commit: each of them, and the act with those that took effect. */
   const each = <T>(
     items: readonly T[],
@@ -66,11 +65,8 @@ export const deskOf = (file: File, writer: Writer, clock: Clock): Desk => {
       const rows = new Map(letters.map(({ letter }) => [letter.id, writtenLetter(letter)]))
       const put = ({ letter, state, stateAt, repairs }: Brought): boolean => {
         if (!insertLetter(file, rows.get(letter.id)!)) return false
-        countArrivals(file, [letter], clock.now())
-        const first = file.sql(STATE).get(letter.id)!.state as LetterState
         file.sql(PUT).run(state, instant(stateAt), letter.id)
-        if (state !== first)
-          countMoves(file, [{ from: talliedAs(letter, first), to: state, at: stateAt, count: 1 }])
+        countBrought(file, letter, state, stateAt)
         for (const repair of repairs)
           file.sql(ADD).run(letter.id, repair.version, JSON.stringify(repairToJson(repair)))
         return true

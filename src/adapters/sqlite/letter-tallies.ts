@@ -58,6 +58,16 @@ export const countArrivals = (file: File, letters: readonly Letter[], now: Insta
   file.sql('DELETE FROM reprieve_letter_arrival WHERE slot < ?').run(slotOf(now - ARRIVALS_KEPT))
 }
 
+/**
+ * Within the commit that brings it from elsewhere, in the state it had there. It died there, and is no death here; that it
+ * is here anew is no sign that its group came back.
+ */
+export const countBrought = (file: File, letter: Letter, state: LetterState, stateAt: Instant): void => {
+  joinGroup(file, letter.fingerprint, [letter], null)
+  change(file, [[talliedAs(letter, state), 1]])
+  if (state === 'resolved') file.sql(RESOLVED).run(instant(stateAt), letter.fingerprint)
+}
+
 const countGroup = (file: File, fingerprint: string, letters: readonly Letter[]): void => {
   const known = file
     .sql('SELECT resolved_at FROM reprieve_letter_group WHERE fingerprint = ?')

@@ -38,7 +38,7 @@ export const lettersOf = (file: File, writer: Writer, clock: Clock): Letters => 
       const wanted = sieve ? Math.min(CHUNK, looks - looked) : limit
       const some = await writer.read(() => page(file, filter, wanted, place))
       looked += some.length
-      found.push(...(sieve ? some.filter(({ letter }) => sieve(letter)) : some))
+      found.push(...(sieve ? some.filter(sieve) : some))
       if (some.length < wanted || !sieve || found.length >= limit)
         return { found: found.slice(0, limit), whole: true }
       if (looked >= looks) return { found, whole: false }
@@ -100,6 +100,6 @@ export const lettersOf = (file: File, writer: Writer, clock: Clock): Letters => 
         return done
       }, marks.length),
     groups: groupsOf(file, writer),
-    desk: deskOf(file, writer, clock),
+    desk: deskOf(file, writer),
   }
 }

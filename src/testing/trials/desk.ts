@@ -46,6 +46,27 @@ export const deskTrials: readonly Trial[] = [
     assert.deepEqual((await letters.find({ ids: [id] }, 1))[0]!.repair, second)
   }),
 
+  trial(
+    'a repaired letter is found by its payload as it died and as it would be sent',
+    async (desk, bench) => {
+      const { letters, write, ids, service } = bench
+      const written = write(2)
+      await letters.keep(written)
+      const [one, other] = written
+      const from = ['open'] as const
+      const first = version(1, '{"mail":"old","kept":"both"}')
+      const second = version(2, '{"mail":"mended","total":7}', first.hash)
+      await desk.repair([{ id: one!.id, from, repair: first }], act('repair'))
+      await desk.repair([{ id: one!.id, from, repair: second }], act('repair'))
+      assert.deepEqual(await ids({ payload: 'mended' }), [one!.id])
+      assert.deepEqual(await ids({ where: '$.total = 7' }), [one!.id])
+      assert.deepEqual(await ids({ payload: 'both' }), [], 'versions in between are of no concern')
+      assert.deepEqual(await ids({ payload: 'trial', where: '$.trial = true' }), [other!.id, one!.id])
+      assert.deepEqual(await ids({ payload: 'trial mended' }), [], 'one of the two, not a bit of each')
+      assert.equal(await letters.count({ service, where: '$.mail = "mended"' }), 1)
+    },
+  ),
+
   trial('of two that repair one letter at once one wins', async (desk, { letters, write }, world) => {
     const [letter] = write(1)
     await letters.keep([letter!])
@@ -113,6 +134,58 @@ export const deskTrials: readonly Trial[] = [
       assert.deepEqual(await desk.versions(two!.id), repairs)
       assert.equal(await letters.count({ service, states: ['open'] }), 2)
       assert.equal(await letters.count({ service, states: ['resolved'] }), 1)
+    },
+  ),
+
+  trial(
+    'what is brought counts like what was kept, but is no death, however often it is brought',
+    async (desk, bench, world) => {
+      const { letters, write, service } = bench
+      const fingerprint = `f-${world.name('brought')}`
+      const start = world.now()
+      const written = write(4, (n) => ({ fingerprint, buriedAt: start + n }))
+      await letters.keep(written.slice(0, 1))
+      await letters.mark([{ id: written[0]!.id, from: ['open'], to: 'resolved', at: start }])
+      const died = async () => (await letters.groups.deaths()).filter((each) => each.service === service)
+      const before = await died()
+      assert.deepEqual(
+        before.map((each) => each.letters),
+        [1],
+      )
+      const states = ['resolved', 'open', 'discarded', 'dead again'] as const
+      const brought = written.map((letter, n) => ({
+        letter,
+        state: states[n]!,
+        stateAt: start + 9,
+        repairs: [],
+      }))
+      for (const expected of [
+        [false, true, true, true],
+        [false, false, false, false],
+      ]) {
+        assert.deepEqual(await desk.bring(brought, act('import')), expected)
+        assert.deepEqual(await died(), before)
+        const tallies = await letters.groups.tallies(fingerprint)
+        assert.deepEqual(tallies.map(({ state, count }) => `${count} ${state}`).sort(), [
+          '1 dead again',
+          '1 discarded',
+          '1 open',
+          '1 resolved',
+        ])
+        assert.equal(await arrived(letters, fingerprint), 4)
+        const [group] = await letters.groups.list(fingerprint, 1)
+        const { firstAt, lastAt, sample, regressedAt } = group!
+        assert.deepEqual(
+          { firstAt, lastAt, sample },
+          { firstAt: start, lastAt: start + 3, sample: written[3]!.id },
+        )
+        assert.equal(regressedAt, undefined, 'to be here anew is not to come back')
+      }
+      // purged and brought again, as from a backup: the same record, and still no death more
+      await desk.remove(idsOf(written), [...states], act('purge'))
+      await desk.bring(brought, act('import'))
+      assert.deepEqual(await died(), before)
+      assert.equal(await letters.count({ fingerprint }), 4)
     },
   ),
 

@@ -69,7 +69,12 @@ export const searchTrials: readonly Trial[] = [
     await expect({ where: '$.order.total exists' }, [2, 1, 0])
     await expect({ where: '$.lines[*].sku = \'b-8\' and $.order.owner ~ "AN"' }, [0])
     await expect({ where: '$.order.total < 300', error: 'db-1' }, [1])
-    for (const bad of [{ where: '$.order.total >' }, { where: 'total > 5' }]) {
+    for (const bad of [
+      { where: '$.order.total >' },
+      { where: 'total > 5' },
+      { error: ' ' },
+      { payload: '' },
+    ]) {
       await assert.rejects(letters.find(bad, 10), { code: 'bad_filter' })
       await assert.rejects(letters.count(bad), { code: 'bad_filter' })
     }
