@@ -310,3 +310,42 @@ describe('a row with a star', () => {
     ).toEqual(['row-shadowed'])
   })
 })
+
+describe('what must not be kept', () => {
+  const book = (rule: string, services = 'services: { pay: { events: { user.paid: {} } } }') =>
+    `redact: { cards: { ${rule} } }\n${services}`
+
+  it('is told where a rule takes out nothing', () => {
+    expect(paths(book(''))).toEqual(['redact.cards redact-nothing'])
+    expect(paths(book('paths: [], headers: []'))).toEqual(['redact.cards redact-nothing'])
+    expect(paths(book('service: py, headers: [authorization]'))).toEqual([
+      'redact.cards.service redact-nothing',
+    ])
+    expect(paths(book('event: usr.paid, paths: [$.a]'))).toEqual(['redact.cards.event redact-nothing'])
+    const topics = 'topics: { users: [usr.paid] }\nservices: { pay: {} }'
+    expect(paths(book('event: usr.*, paths: [$.a]', topics))).toEqual([])
+    expect(paths(book('event: any.thing, paths: [$.a]', 'services: { pay: {} }'))).toEqual([])
+  })
+
+  it('is told where a path or a header can match nothing, or one of many', () => {
+    expect(paths(book('paths: [$.a, $.b, $.a]'))).toEqual(['redact.cards.paths.2 redact-cant-match'])
+    expect(paths(book("paths: ['$.l[*].n', '$.l[*]']"))).toEqual(['redact.cards.paths.0 redact-cant-match'])
+    expect(paths(book("paths: ['$.l[2].n', '$.l[*].n']"))).toEqual([
+      'redact.cards.paths.0 redact-cant-match',
+      'redact.cards.paths.0 redact-one-of-many',
+    ])
+    expect(paths(book('headers: [CE-Subject, "cloudEvents:type", cent]'))).toEqual([
+      'redact.cards.headers.0 redact-cant-match',
+      'redact.cards.headers.1 redact-cant-match',
+    ])
+    expect(paths(book('paths: [$.a.b, $.a.c, "$[\\"a\\"][\\"d\\"]"]'))).toEqual([])
+  })
+
+  it('is told where it is what a replay needs', () => {
+    expect(paths(book('paths: [$]'))).toEqual(['redact.cards.paths.0 redact-needed'])
+    expect(paths(book('headers: ["*", X-Idempotency-Key, x-id, "x-tenant*"]'))).toEqual([
+      'redact.cards.headers.0 redact-needed',
+      'redact.cards.headers.1 redact-needed',
+    ])
+  })
+})

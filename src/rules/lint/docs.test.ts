@@ -120,6 +120,10 @@ describe('docs/lint.md', () => {
 
 /** Checks that answer no published list: what is unused or in the way of itself. */
 const LATER: ReadonlySet<string> = new Set([
+  'redact-cant-match',
+  'redact-needed',
+  'redact-nothing',
+  'redact-one-of-many',
   'row-misses-topic',
   'row-shadowed',
   'row-without-topic',

@@ -10,6 +10,7 @@ import { severityOf } from './ids.ts'
 import { alarms, letters } from './letters.ts'
 import { overrides } from './overrides.ts'
 import { policies } from './policies.ts'
+import { redactions } from './redactions.ts'
 import { rows } from './rows.ts'
 import { type Check, type Facts, pairsIn } from './scope.ts'
 import { silenced } from './silence.ts'
@@ -30,6 +31,7 @@ const CHECKS: readonly Check[] = [
   rows,
   transport,
   unused,
+  redactions,
 ]
 
 /**
