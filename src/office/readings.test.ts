@@ -26,6 +26,7 @@ const tally = (over: Partial<Tally>): Tally => ({
 
 const seen = (over: Partial<Seen>): Seen => ({
   ...{ now: NOW, live: [], oldest: new Map(), inflow: new Map(), paces: new Map(), unwell: new Map() },
+  waiting: new Map(),
   ...over,
 })
 
@@ -53,6 +54,10 @@ describe('readings', () => {
     const found = figures({ live, oldest, inflow: new Map([['pay-svc', 4]]) })
     expect(found[`oldest of pay-svc > ${10 * MINUTE}`]).toBe(20 * MINUTE)
     expect(found['inflow of pay-svc > 10']).toBe(4)
+  })
+
+  it('are how much waits for a service, by the rule of the service', () => {
+    expect(figures({ waiting: new Map([['pay-svc', 1200]]) })).toEqual({ 'lag of pay-svc > 1000': 1200 })
   })
 
   it('are shares of what services did, and silent about too few', () => {

@@ -24,6 +24,8 @@ export interface Seen {
   readonly inflow: ReadonlyMap<string, number>
   /** What services did in the last minutes. */
   readonly paces: ReadonlyMap<string, Pace>
+  /** How many events wait for services, where their processes tell. */
+  readonly waiting: ReadonlyMap<string, number>
   /** Breakers that are not closed, and since when. */
   readonly unwell: ReadonlyMap<string, Instant>
 }
@@ -38,6 +40,7 @@ export const readingsOf = (book: RuleBook, seen: Seen): readonly Reading[] => [
     ofLetters(book, service, live, seen),
   ),
   ...[...seen.paces].flatMap(([service, pace]) => ofPace(book, service, pace)),
+  ...[...seen.waiting].flatMap(([service, count]) => ofWaiting(book, service, count)),
   ...ofBreakers(book, seen),
 ]
 
@@ -90,6 +93,12 @@ const ofPace = (book: RuleBook, service: string, pace: Pace): readonly Reading[]
     const alert = ruleFor(book, service, ANY, metric)
     return alert ? [share(service, alert, some, all)] : []
   })
+}
+
+/** What waits has not been looked into: the rule is that of the service, not of its events. */
+const ofWaiting = (book: RuleBook, service: string, count: number): readonly Reading[] => {
+  const alert = ruleFor(book, service, ANY, 'lag')
+  return alert ? [reading(service, alert, count, count)] : []
 }
 
 /** A breaker is nobody's alone: the strictest rule of any service that the book names, else what is built in. */

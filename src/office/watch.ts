@@ -7,6 +7,7 @@ import { NO_PACE, PACES, type Pace, type Paces, paceSince, readPaces, together }
 import { readShared, SHARED } from '../core/shared-entries.ts'
 import { type Snapshot, TREND_MOST, type Trend, trendOf } from '../core/snapshot.ts'
 import type { Instant, Millis } from '../core/time.ts'
+import { readWaiting, WAITING, waitingInAll } from '../core/waiting.ts'
 import { emptyBook, type RuleBook } from '../rules/index.ts'
 import { type Alerts, type KeptAlert, lookAtAlerts, NO_ALERTS } from './alerts.ts'
 import { NOT_AT_AN_END } from './groups.ts'
@@ -86,10 +87,11 @@ export const createWatch = (options: WatchOptions): Watch => {
   const look = async (): Promise<void> => {
     const { entry, before } = await kept()
     const now = clock.now()
-    const [tallies, deaths, told, unwell] = await Promise.all([
+    const [tallies, deaths, told, waiting, unwell] = await Promise.all([
       letters.groups.tallies(),
       letters.groups.deaths(),
       toldBy(processes),
+      waitingBy(processes),
       unwellBreakers(processes, before?.unwell ?? {}),
     ])
     const live = tallies.filter(({ state }) => NOT_AT_AN_END.includes(state))
@@ -107,6 +109,7 @@ export const createWatch = (options: WatchOptions): Watch => {
       ...{ now, live, oldest },
       inflow: inflowOf(before, arrived, now),
       paces: inAll(paces),
+      waiting,
       unwell: new Map(Object.entries(unwell)),
     }
     const { alerts, raised, ended } = lookAtAlerts(before ?? NO_ALERTS, readingsOf(book, seen), now)
@@ -153,6 +156,9 @@ const toldBy = async (board: Board): Promise<Readonly<Record<string, Paces>>> =>
   Object.fromEntries(
     (await board.read(PACES)).map(({ entry, value }) => [entry.slice(PACES.length), readPaces(value)]),
   )
+
+const waitingBy = async (board: Board): Promise<ReadonlyMap<string, number>> =>
+  waitingInAll((await board.read(WAITING)).map(({ value }) => readWaiting(value)))
 
 const unwellBreakers = async (board: Board, before: Kept['unwell']): Promise<Kept['unwell']> =>
   Object.fromEntries(

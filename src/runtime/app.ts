@@ -12,6 +12,7 @@ import {
   dependencyOf,
   dependencyTimeout,
   type RuleBook,
+  rulesFor,
   serviceRules,
   topicOf,
 } from '../rules/index.ts'
@@ -21,6 +22,7 @@ import { type DataCheck, dataCheckOf } from './data-check.ts'
 import { createDeadlines } from './deadline.ts'
 import { createGuards } from './guards.ts'
 import type { Handler, PublishOptions, Schema } from './handler.ts'
+import { createLagging } from './lagging.ts'
 import { createLedgers } from './ledgers.ts'
 import { createOrders } from './orders.ts'
 import { createPacing } from './pacing.ts'
@@ -91,7 +93,16 @@ export const createApp = (options: AppOptions): App => {
   const services = new Map<string, Map<string, Registered>>()
   const running: RunningService[] = []
   const deadlines = createDeadlines(tools.clock)
-  const sharing = createSharing(store.board, tools, pacing)
+  // asked for by the rules, as they are unless they say off
+  const lagging = createLagging(tools, () =>
+    running.filter(({ name }) => rulesFor(book, name, '*').alerts.some(({ metric }) => metric === 'lag')),
+  )
+  const sharing = createSharing(store.board, tools, {
+    report: (board, process) => {
+      lagging.report(board, process)
+      return pacing.report(board, process)
+    },
+  })
   const guards = createGuards((name) => dependencyOf(book, name), tools, sharing)
   // a transport that keeps its own ledger waits as long as asked: it needs no companion
   const companion = transport.can.claims ? undefined : store.companion
@@ -209,6 +220,7 @@ export const createApp = (options: AppOptions): App => {
     },
     drain: async (within = PATIENCE) => {
       const jobs = schedule.stop(within)
+      await lagging.idle()
       await Promise.all(running.splice(0).map((service) => service.drain(within)))
       await jobs
       await relay?.stop()

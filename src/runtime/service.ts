@@ -24,6 +24,8 @@ export interface RunningService {
   drain(within: Millis): Promise<void>
   /** Whether it is paused has changed: it is looked at now. */
   heed(): void
+  /** How much waits to be received, by the place where it waits. */
+  lag(): Promise<Readonly<Record<string, number>>>
 }
 
 export interface ServiceOptions
@@ -267,6 +269,13 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
     name,
     heed: () => {
       if (options.isPaused()) for (const { pulling } of doors) pulling.abort()
+    },
+    lag: async () => {
+      const places = doors.map(async ({ inlet, direct, subscription: { topic } }) => {
+        const { waiting } = await inlet.lag()
+        return [direct ? topic : `${topic}, in the companion`, waiting] as const
+      })
+      return Object.fromEntries(await Promise.all(places))
     },
     drain: async (within) => {
       stop.abort()

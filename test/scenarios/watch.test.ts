@@ -106,6 +106,27 @@ describe('the watch', () => {
     expect(after.ended[0]!.endedAt).toBeGreaterThan(raised[0]!.raisedAt)
   })
 
+  it('tells of a service that lags behind, until it has caught up', async () => {
+    await using app = await testApp({
+      yaml: RULES(`{ ${OFF.replace('lag: off', 'lag: { above: 20, for: 2m }')} }\n    timeout: 1h`),
+      watch: true,
+    })
+    const gate = Promise.withResolvers<void>()
+    app.service('mail-svc').on('task.created', () => gate.promise)
+    await app.start()
+    for (let n = 0; n < 200; n++) await app.publish('task.created', { n })
+    await app.clock.advance(3 * MINUTE)
+    expect(told(app.facts)).toEqual([])
+    await app.clock.advance(4 * MINUTE)
+    expect(told(app.facts)).toEqual(['raised lag of mail-svc'])
+    const { raised } = await app.watch.alerts()
+    expect(raised).toMatchObject([{ metric: 'lag', of: 'mail-svc', limit: 20, unit: 'count' }])
+    expect(raised[0]!.figure).toBeGreaterThan(100)
+    gate.resolve()
+    await app.clock.advance(4 * MINUTE)
+    expect(told(app.facts)).toEqual(['raised lag of mail-svc', 'ended lag of mail-svc'])
+  })
+
   it('more than so many new a minute, the oldest too old, one error behind most: each by its rule', async () => {
     await using app = await testApp({
       yaml: RULES(
