@@ -9,6 +9,12 @@ export interface Acting {
   readonly reason?: string
 }
 
+/** Of work on many letters. */
+export interface Working extends Acting {
+  /** Told again and again: so many of so many were looked at. */
+  readonly onProgress?: (done: number, of: number) => void
+}
+
 /** What the audit is told of an act, before it is known on what it took effect. */
 export const createActor =
   (owner: string, now: () => Instant) =>

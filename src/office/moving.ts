@@ -2,7 +2,7 @@ import type { LetterState, Letters } from '../contracts/letters.ts'
 import type { Tools } from '../contracts/tools.ts'
 import type { ActName, ActOnLetters } from '../core/acts.ts'
 import { firstState, type Letter } from '../core/letter.ts'
-import { type Acting, type createActor, setOf } from './acting.ts'
+import { type createActor, setOf, type Working } from './acting.ts'
 import type { DeadKeys } from './dead-keys.ts'
 import { chosenBy, frozenIds, type Selection } from './selection.ts'
 
@@ -12,14 +12,14 @@ export interface Moving {
    * Gives up open letters for good; what waits behind them with their order keys goes on, in order. To do it again frees
    * again: nothing stays held because a process died in between.
    */
-  discard(letters: Selection, by?: Acting): Promise<DiscardResult>
+  discard(letters: Selection, by?: Working): Promise<DiscardResult>
   /**
    * Takes back what was discarded, as long as retention keeps it: it is open again, or in quarantine where it began there.
    * What waited behind it has gone on meanwhile, and is not held again.
    */
-  restore(letters: Selection, by?: Acting): Promise<RestoreResult>
+  restore(letters: Selection, by?: Working): Promise<RestoreResult>
   /** Lets poison out of quarantine: from then on it is open, and can be replayed. */
-  release(letters: Selection, by?: Acting): Promise<ReleaseResult>
+  release(letters: Selection, by?: Working): Promise<ReleaseResult>
 }
 
 type Skipped = readonly { readonly id: string; readonly because: string }[]
@@ -56,7 +56,7 @@ export const createMoving = ({ letters, deadKeys, tools, actor }: MovingOptions)
   /** In batches, each with its entry in the audit. `to` says where a letter goes; answers those that went. */
   const move = async (
     selection: Selection,
-    by: Acting,
+    by: Working,
     act: ActName,
     /** What a filter chooses among. */
     chosen: readonly LetterState[],
@@ -69,6 +69,7 @@ export const createMoving = ({ letters, deadKeys, tools, actor }: MovingOptions)
     const told = actor(by, act, { ...chosenBy(selection), ...setOf(ids, BATCH) })
     const gone = new Set<string>()
     for (let i = 0; i < ids.length; i += BATCH) {
+      by.onProgress?.(i, ids.length)
       const some = ids.slice(i, i + BATCH)
       const found = new Map(
         (await letters.find({ ids: some }, BATCH)).map(({ letter }) => [letter.id, letter]),
@@ -81,6 +82,7 @@ export const createMoving = ({ letters, deadKeys, tools, actor }: MovingOptions)
       await after(ours, { ...told, at })
       for (const { id } of ours) gone.add(id)
     }
+    by.onProgress?.(ids.length, ids.length)
     const left = ids.filter((id) => !gone.has(id))
     const skipped = await Promise.all(left.map(async (id) => ({ id, because: await whyNot(id) })))
     return { ids: ids.filter((id) => gone.has(id)), skipped }

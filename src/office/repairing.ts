@@ -8,7 +8,7 @@ import type { Event } from '../core/event.ts'
 import type { Json } from '../core/json.ts'
 import type { Difference } from '../core/json-paths.ts'
 import { contentHash, currentEvent, type Repair } from '../core/repair.ts'
-import { type Acting, type createActor, setOf } from './acting.ts'
+import { type Acting, type createActor, setOf, type Working } from './acting.ts'
 import { chosenBy, frozenIds, type Selection } from './selection.ts'
 
 /** Mending letters before they are replayed. The letter stays as it died; what is mended is a version beside it. */
@@ -25,7 +25,7 @@ export interface Repairing {
   versions(id: string): Promise<readonly VersionStory[]>
 }
 
-export interface RepairOptions extends Acting {
+export interface RepairOptions extends Working {
   /** Only tells what it would do. */
   readonly dryRun?: boolean
 }
@@ -108,6 +108,7 @@ export const createRepairing = (
       const skipped: RepairResult['skipped'][number][] = []
       let checked = 0
       for (let i = 0; i < ids.length; i += BATCH) {
+        by.onProgress?.(i, ids.length)
         const some = ids.slice(i, i + BATCH)
         const found = new Map(
           (await letters.find({ ids: some }, BATCH)).map((each) => [each.letter.id, each]),
@@ -139,6 +140,7 @@ export const createRepairing = (
         }
         await clock.sleep(0) // of many nobody else is kept waiting
       }
+      by.onProgress?.(ids.length, ids.length)
       return { ...result, skipped, checked }
     },
     undo: async (id, to, by = {}) => {

@@ -1,11 +1,12 @@
 import type { Command } from 'commander'
 import { type ActingFlags, actingOf, withActing } from '../acting.ts'
 import { action, type Ended } from '../action.ts'
-import { inert } from '../print/inert.ts'
-import { remark, say, sayJson } from '../print/say.ts'
+import { withProgress } from '../print/progress.ts'
+import { say, sayJson } from '../print/say.ts'
 import { type FilterFlags, withFilter } from './filter.ts'
 import { openOffice } from './office.ts'
 import { selectionOf } from './select.ts'
+import { tellSkipped } from './skipped.ts'
 
 export const registerDiscard = (dlq: Command): void => {
   withActing(withFilter(dlq.command('discard')))
@@ -17,12 +18,15 @@ export const registerDiscard = (dlq: Command): void => {
 const discard = async (flags: ActingFlags & FilterFlags, typed: readonly string[]): Promise<Ended> => {
   await using opened = await openOffice(flags)
   const { office } = opened.app
-  const result = await office.discard(await selectionOf(office, flags, typed, 'discard'), actingOf(flags))
+  const letters = await selectionOf(office, flags, typed, 'discard')
+  const result = await withProgress('discarded', (onProgress) =>
+    office.discard(letters, { ...actingOf(flags), onProgress }),
+  )
   if (flags.json) sayJson(result)
   else {
     const freed = result.freed === 0 ? '' : `, ${result.freed} that waited behind them go on`
     say(`${result.discarded.length} discarded${freed}`)
-    for (const { id, because } of result.skipped) remark(`${inert(id)} not discarded: ${inert(because)}`)
+    tellSkipped(result.skipped, 'discarded')
   }
   return result.skipped.length > 0 ? 1 : 0
 }

@@ -9,6 +9,7 @@ import { createTally, endLine, headLine, readLine, type Tally } from '../../core
 import { type ActingFlags, actingOf, withActing } from '../acting.ts'
 import { action, type Ended } from '../action.ts'
 import { inert } from '../print/inert.ts'
+import { type Progress, withProgress } from '../print/progress.ts'
 import { remark, say, sayJson } from '../print/say.ts'
 import { type FilterFlags, STATES, wholeFilter, withFilter } from './filter.ts'
 import { linesOf } from './lines.ts'
@@ -56,10 +57,18 @@ const exported = async (flags: ExportFlags): Promise<Ended> => {
   }
   if (begun.bytes === 0) await put([headLine(systemClock.now(), filter as Json)])
   const after = begun.last === undefined ? {} : { after: begun.last }
-  for await (const lines of office.exportLines(filter, { ...actingOf(flags), ...after })) {
-    await put(lines)
-    begun.count += lines.length
+  const writeAll = async (tell: Progress['at']): Promise<void> => {
+    const { count, whole } = await office.find(filter, { limit: 1 })
+    const of = whole ? Math.max(count, begun.count) : undefined
+    tell(begun.count, of)
+    for await (const lines of office.exportLines(filter, { ...actingOf(flags), ...after })) {
+      await put(lines)
+      begun.count += lines.length
+      tell(begun.count, of)
+    }
   }
+  // what goes to a terminal itself is its own progress
+  await (out || !process.stdout.isTTY ? withProgress('written', writeAll) : writeAll(() => {}))
   await write([endLine(begun.count, begun.tally.hash())])
   await out?.sync()
   if (out && flags.json) return sayJson({ count: begun.count, hash: begun.tally.hash() })

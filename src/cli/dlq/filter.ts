@@ -1,10 +1,14 @@
 import { type Command, Option } from 'commander'
 import { systemClock } from '../../adapters/system/clock.ts'
 import type { LetterFilter, LetterState } from '../../contracts/letters.ts'
+import { ReprieveError } from '../../core/error.ts'
 import { CATEGORIES, type Category, KINDS, type Kind } from '../../core/failure.ts'
-import type { Instant } from '../../core/time.ts'
+import { type Instant, iso } from '../../core/time.ts'
 import type { Office } from '../../office/index.ts'
 import { asMoment, type Common } from '../options.ts'
+import { inert } from '../print/inert.ts'
+import { warnOnStderr } from '../print/paint.ts'
+import { remark } from '../print/say.ts'
 
 export const STATES: readonly LetterState[] = [
   ...(['open', 'replaying', 'resolved', 'dead again', 'discarded', 'quarantined'] as const),
@@ -40,10 +44,10 @@ export const withFilter = (command: Command): Command =>
     .option('--from <time>', 'buried then or later: 2026-01-31T10:00Z, or 2h for two hours ago', moment)
     .option('--to <time>', 'buried before', moment)
     .option('--error <words>', 'with all these words in the error')
-    .option('--payload <words>', 'with all these words in the payload')
+    .option('--payload <words>', 'with all these words in the payload, as it died or as it was repaired')
     .option(
       '--where <condition>',
-      'whose JSON payload fits, like \'$.order.total > 100 and $.owner = "ann"\'',
+      'whose JSON payload fits, as it died or as it was repaired, like \'$.order.total > 100 and $.owner = "ann"\'',
     )
 
 export const filterOf = (flags: FilterFlags): LetterFilter => {
@@ -55,10 +59,35 @@ export const filterOf = (flags: FilterFlags): LetterFilter => {
 
 /** With the whole fingerprint of the group. A group that is not there is a mistake, not an empty answer. */
 export const wholeFilter = async (
-  office: Pick<Office, 'group'>,
+  office: Pick<Office, 'group' | 'count'>,
   flags: FilterFlags,
 ): Promise<LetterFilter> => {
   const filter = filterOf(flags)
+  checkTimes(filter)
+  await tellUnknown(office, filter)
   if (flags.group === undefined) return filter
   return { ...filter, fingerprint: (await office.group(flags.group)).fingerprint }
+}
+
+const checkTimes = ({ from, to }: LetterFilter): void => {
+  if (from === undefined || to === undefined || from < to) return
+  throw new ReprieveError('bad_filter', `nothing is buried from ${iso(from)} on and before ${iso(to)}`, {
+    fix: 'the earlier time is for --from, the later one for --to',
+  })
+}
+
+const NAMES = [
+  ['service', 'is of the service'],
+  ['topic', 'came from the topic'],
+  ['type', 'has an event of the type'],
+  ['code', 'has the code'],
+] as const
+
+/** A name that no kept letter has is most likely a slip: an empty answer alone would look like good news. */
+const tellUnknown = async (office: Pick<Office, 'count'>, filter: LetterFilter): Promise<void> => {
+  for (const [name, has] of NAMES) {
+    const value = filter[name]
+    if (value === undefined || (await office.count({ [name]: value })) > 0) continue
+    remark(warnOnStderr(`no dead letter that is kept ${has} '${inert(value)}': see reprieve dlq stats`))
+  }
 }

@@ -1,11 +1,12 @@
 import type { Command } from 'commander'
 import { type ActingFlags, actingOf, withActing } from '../acting.ts'
 import { action, type Ended } from '../action.ts'
-import { inert } from '../print/inert.ts'
-import { remark, say, sayJson } from '../print/say.ts'
+import { withProgress } from '../print/progress.ts'
+import { say, sayJson } from '../print/say.ts'
 import { type FilterFlags, withFilter } from './filter.ts'
 import { openOffice } from './office.ts'
 import { selectionOf } from './select.ts'
+import { tellSkipped } from './skipped.ts'
 
 export const registerRelease = (dlq: Command): void => {
   withActing(withFilter(dlq.command('release')))
@@ -17,11 +18,14 @@ export const registerRelease = (dlq: Command): void => {
 const release = async (flags: ActingFlags & FilterFlags, typed: readonly string[]): Promise<Ended> => {
   await using opened = await openOffice(flags)
   const { office } = opened.app
-  const result = await office.release(await selectionOf(office, flags, typed, 'release'), actingOf(flags))
+  const letters = await selectionOf(office, flags, typed, 'release')
+  const result = await withProgress('released', (onProgress) =>
+    office.release(letters, { ...actingOf(flags), onProgress }),
+  )
   if (flags.json) sayJson(result)
   else {
     say(`${result.released.length} released`)
-    for (const { id, because } of result.skipped) remark(`${inert(id)} not released: ${inert(because)}`)
+    tellSkipped(result.skipped, 'released')
   }
   return result.skipped.length > 0 ? 1 : 0
 }

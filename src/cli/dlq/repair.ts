@@ -11,12 +11,14 @@ import { action, type Ended } from '../action.ts'
 import { asHeader } from '../options.ts'
 import { inert } from '../print/inert.ts'
 import { calmOnStderr, strong } from '../print/paint.ts'
+import { withProgress } from '../print/progress.ts'
 import { remark, say, sayJson } from '../print/say.ts'
 import { diffText } from './differences.ts'
 import { type FilterFlags, withFilter } from './filter.ts'
 import { wholeIds } from './find.ts'
 import { openOffice } from './office.ts'
 import { selectionOf } from './select.ts'
+import { tellSkipped } from './skipped.ts'
 
 interface RepairFlags extends FilterFlags, ActingFlags {
   readonly patch?: string
@@ -58,7 +60,9 @@ const repair = async (flags: RepairFlags, typed: readonly string[]) => {
   if (flags.undo !== undefined) return await undo(office, flags, typed)
   const letters = await selectionOf(office, flags, typed, 'repair')
   const dryRun = flags.dryRun === true
-  const result = await office.repair(letters, change!, { ...actingOf(flags), dryRun })
+  const result = await withProgress(dryRun ? 'looked at' : 'repaired', (onProgress) =>
+    office.repair(letters, change!, { ...actingOf(flags), dryRun, onProgress }),
+  )
   if (flags.json) sayJson({ ...result, dryRun })
   else if (result.repaired.length + result.skipped.length === 0) say('no open dead letter fits')
   else tell(result, dryRun)
@@ -80,7 +84,7 @@ const tell = (result: RepairResult, dryRun: boolean): void => {
   if (dryRun) showDifferences(result)
   const schema = checked < repaired.length ? ', with no schema at hand to check them against' : ''
   say(`${repaired.length} ${dryRun ? 'would be repaired' : 'repaired'}${schema}`)
-  for (const { id, because } of skipped) remark(`${inert(id)} not repaired: ${inert(because)}`)
+  tellSkipped(skipped, 'repaired')
 }
 
 const showDifferences = ({ repaired, differences }: RepairResult): void => {

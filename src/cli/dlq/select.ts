@@ -5,7 +5,7 @@ import { wholeIds } from './find.ts'
 
 /** Ids or a filter, one of them: never everything because nothing was said. */
 export const selectionOf = async (
-  office: Pick<Office, 'list' | 'group'>,
+  office: Pick<Office, 'list' | 'group' | 'count'>,
   flags: FilterFlags,
   typed: readonly string[],
   verb: string,
