@@ -29,7 +29,7 @@ it('a filter with a mistake is refused with its place, and nothing is found or d
     const stderr = expect.stringMatching(told)
     expect({ ...ended, flags }).toMatchObject({ flags, code, stdout: '', stderr })
   }
-  for (const pair of MISTAKES.flatMap((each, n) => (n % 2 === 0 ? [MISTAKES.slice(n, n + 2)] : [])))
+  for (const pair of MISTAKES.flatMap((_, n) => (n % 2 === 0 ? [MISTAKES.slice(n, n + 2)] : [])))
     await Promise.all(pair.map((each) => refused(each, 'discard')))
   await Promise.all([refused(MISTAKES[0]!, 'list'), refused(MISTAKES[4]!, 'replay')])
   const listed = await cli(['dlq', 'list', '--state', 'opne'], { cwd })
