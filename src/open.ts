@@ -30,9 +30,12 @@ export const openUrl = async (url: string, tools: Tools): Promise<Opened> =>
 /** Who can say what is wrong there, if anybody can; nothing is opened. */
 export const doctorFor = async (url: string): Promise<Doctor | undefined> => (await adapterFor(url)).doctor
 
+/** Why there is no audit at this URL, and so nothing of ours; nothing is opened or made. */
+export const whyNoAudit: WhyNoAudit = async (url, tools) => (await adapterFor(url)).whyNoAudit?.(url, tools)
+
 /** The app's own store, to read its audit. One that is not there yet is refused, and not made. */
 export const openAudited = async (url: string, tools: Tools): Promise<AppStore> => {
-  const missing = await (await adapterFor(url)).whyNoAudit?.(url, tools)
+  const missing = await whyNoAudit(url, tools)
   if (missing) throw missing
   return openAppStore(url, tools)
 }

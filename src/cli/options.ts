@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Instant, Millis } from '../core/time.ts'
-import type { Options } from '../reprieve.ts'
+import { DEFAULT_URL, type Options } from '../reprieve.ts'
 import { A_DURATION, readDuration } from '../rules/duration.ts'
 
 /** What every command knows. */
@@ -52,6 +52,13 @@ export const openOptions = (flags: Common): Options => {
     ...(as !== undefined && { as }),
   }
 }
+
+/** Where the app keeps its dead letters, by what was said. */
+export const storeUrl = ({ store, transport }: Common): string =>
+  store || (transport && KEEPS_ALL.test(transport) ? transport : DEFAULT_URL)
+
+/** Transports that are the app's store too, where no other is named. */
+const KEEPS_ALL = /^(?:sqlite|memory):/
 
 /** The rule book's file, if there is one. A variable that is set and empty says nothing. */
 export const bookFile = ({ rules }: Common): string | undefined =>

@@ -7,7 +7,7 @@ import type { AuditFilter } from '../../office/index.ts'
 import { action, type Ended } from '../action.ts'
 import { asCount, asMoment, type Common } from '../options.ts'
 import { calm, calmOnStderr, strong } from '../print/paint.ts'
-import { columnsHere, remark, say, sayJson } from '../print/say.ts'
+import { columnsHere, isNarrow, remark, say, sayJson, WIDE } from '../print/say.ts'
 import { type Column, table } from '../print/table.ts'
 import { span } from '../print/time.ts'
 import { openAudit } from './open.ts'
@@ -55,20 +55,25 @@ const filterOf = ({ act, who, from, to }: ListFlags): AuditFilter => ({
 
 const columns = (now: Instant): readonly Column<AuditEntry>[] => [
   { title: '#', of: ({ seq }) => String(seq), align: 'right' },
-  { title: 'at', of: ({ at }) => shown(at), least: 16 },
+  { title: 'at', of: ({ at }) => shown(at), least: 15 },
   { title: 'age', of: ({ at }) => span(now - at), align: 'right' },
   { title: 'who', of: ({ who }) => who, least: 8 },
   { title: 'act', of: ({ act }) => act, paint: strong },
   { title: 'on', of: ({ target }) => target, least: 12 },
   { title: 'count', of: ({ count }) => String(count), align: 'right' },
-  { title: 'step', of: ({ details: { step } }) => (typeof step === 'string' ? step : ''), paint: calm },
+  {
+    title: 'step',
+    of: ({ details: { step } }) => (typeof step === 'string' ? step : ''),
+    paint: calm,
+    wide: WIDE,
+  },
   { title: 'why', of: ({ reason }) => reason ?? '', least: 10 },
 ]
 
-/** Somebody may have made it a time that is none. */
+/** Where there is little room without the year and the millisecond. Somebody may have made it a time that is none. */
 const shown = (at: Instant): string => {
   try {
-    return iso(at)
+    return isNarrow() ? `${iso(at).slice(5, 19).replace('T', ' ')}Z` : iso(at)
   } catch {
     return String(at)
   }

@@ -2,18 +2,16 @@ import { systemClock } from '../../adapters/system/clock.ts'
 import { systemDice } from '../../adapters/system/dice.ts'
 import { type Auditing, createAuditing } from '../../office/index.ts'
 import { openAudited } from '../../open.ts'
-import { DEFAULT_URL } from '../../reprieve.ts'
-import type { Common } from '../options.ts'
+import { type Common, storeUrl } from '../options.ts'
 
 export interface Audited extends AsyncDisposable {
   readonly audit: Auditing
 }
 
 /** The audit in the app's store; no broker is asked. A store that is not there is not made: it would be found intact. */
-export const openAudit = async ({ store: named, transport }: Common): Promise<Audited> => {
+export const openAudit = async (flags: Common): Promise<Audited> => {
   const tools = { clock: systemClock, dice: systemDice(), journal: () => {} }
-  const url = named || (transport && KEEPS_ALL.test(transport) ? transport : DEFAULT_URL)
-  const store = await openAudited(url, tools)
+  const store = await openAudited(storeUrl(flags), tools)
   return {
     audit: createAuditing(store.audit, systemClock),
     [Symbol.asyncDispose]: async () => {
@@ -22,6 +20,3 @@ export const openAudit = async ({ store: named, transport }: Common): Promise<Au
     },
   }
 }
-
-/** Transports that are the app's store too, where no other is named. */
-const KEEPS_ALL = /^(?:sqlite|memory):/

@@ -8,7 +8,7 @@ import type { Office } from '../../office/index.ts'
 import { asMoment, type Common } from '../options.ts'
 import { inert } from '../print/inert.ts'
 import { warnOnStderr } from '../print/paint.ts'
-import { remark } from '../print/say.ts'
+import { remark, wantsJson } from '../print/say.ts'
 
 export const STATES: readonly LetterState[] = [
   ...(['open', 'replaying', 'resolved', 'dead again', 'discarded', 'quarantined'] as const),
@@ -84,7 +84,8 @@ const NAMES = [
 ] as const
 
 /** A name that no kept letter has is most likely a slip: an empty answer alone would look like good news. */
-const tellUnknown = async (office: Pick<Office, 'count'>, filter: LetterFilter): Promise<void> => {
+export const tellUnknown = async (office: Pick<Office, 'count'>, filter: LetterFilter): Promise<void> => {
+  if (wantsJson()) return
   for (const [name, has] of NAMES) {
     const value = filter[name]
     if (value === undefined || (await office.count({ [name]: value })) > 0) continue

@@ -4,10 +4,13 @@ import type { Instant } from '../../core/time.ts'
 import type { LetterGroup } from '../../office/index.ts'
 import { action, type Ended } from '../action.ts'
 import { asCount, type Common } from '../options.ts'
+import { inert } from '../print/inert.ts'
 import { bad, calm, calmOnStderr, warn } from '../print/paint.ts'
-import { columnsHere, remark, say, sayJson } from '../print/say.ts'
+import { columnsHere, isNarrow, remark, say, sayJson } from '../print/say.ts'
 import { type Column, table } from '../print/table.ts'
 import { span } from '../print/time.ts'
+import { cutTo } from '../print/width.ts'
+import { tellUnknown } from './filter.ts'
 import { openOffice } from './office.ts'
 
 interface GroupsFlags extends Common {
@@ -32,12 +35,25 @@ const groups = async (flags: GroupsFlags): Promise<Ended> => {
   const found = await opened.app.office.groups({ all, ...(service !== undefined && { service }) })
   const shown = found.slice(0, limit)
   if (flags.json) return sayJson({ count: found.length, groups: shown }, shown)
-  if (shown.length === 0) return say('no dead letters')
-  say(table(columns(systemClock.now()), shown, columnsHere()))
+  if (shown.length === 0) {
+    if (service !== undefined) await tellUnknown(opened.app.office, { service })
+    return say(service === undefined ? 'no dead letters' : `no dead letters of ${inert(service)}`)
+  }
+  say(groupTable(shown))
   const rest = found.slice(limit)
   const letters = rest.reduce((sum, { open }) => sum + open, 0)
   if (rest.length > 0)
     remark(calmOnStderr(`${rest.length} more groups with ${letters} letters; see them with --limit`))
+}
+
+/** The error tells the causes apart: where there is no room for it beside the figures, it stands below them. */
+const groupTable = (shown: readonly LetterGroup[]): string => {
+  const room = columnsHere()
+  const all = columns(systemClock.now())
+  if (room === undefined || !isNarrow(room)) return table(all, shown, room)
+  const [head, ...rows] = table(all.slice(0, -1), shown, room).split('\n')
+  const below = shown.map(({ error }, i) => `${rows[i]}\n  ${calm(cutTo(inert(error), room - 2))}`)
+  return [head, ...below].join('\n')
 }
 
 const columns = (now: Instant): readonly Column<LetterGroup>[] => [

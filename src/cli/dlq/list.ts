@@ -5,7 +5,7 @@ import { type Found, NOT_AT_AN_END, recordOf } from '../../office/index.ts'
 import { action, type Ended } from '../action.ts'
 import { asCount } from '../options.ts'
 import { bad, calm, calmOnStderr, good, warn } from '../print/paint.ts'
-import { columnsHere, remark, say, sayJson } from '../print/say.ts'
+import { columnsHere, remark, say, sayJson, WIDE } from '../print/say.ts'
 import { type Column, table } from '../print/table.ts'
 import { span } from '../print/time.ts'
 import { type FilterFlags, STATES, wholeFilter, withFilter } from './filter.ts'
@@ -70,8 +70,8 @@ const columns = (now: number): readonly Column<KeptLetter>[] => {
     { title: 'state', of: ({ state }) => state, paint: (text, { state }) => PAINT[state](text) },
     { title: 'service', of: ({ letter }) => letter.service, least: 8 },
     { title: 'topic', of: ({ letter }) => letter.topic, least: 8 },
-    { title: 'category', of: ({ letter }) => letter.category, least: 6 },
-    { title: 'reason', of: ({ letter }) => letter.reason, least: 8 },
+    { title: 'category', of: ({ letter }) => letter.category, least: 6, wide: WIDE },
+    { title: 'reason', of: ({ letter }) => letter.reason, least: 8, wide: WIDE },
     { title: 'error', of: ({ letter }) => letter.error, least: 10, paint: calm },
   ]
 }

@@ -1,9 +1,11 @@
 import { systemClock } from '../../adapters/system/clock.ts'
+import { systemDice } from '../../adapters/system/dice.ts'
 import type { Destination } from '../../contracts/transport.ts'
+import { whyNoAudit } from '../../open.ts'
 import { type Reprieve, reprieve } from '../../reprieve.ts'
-import { type Common, openOptions } from '../options.ts'
-import { calmOnStderr } from '../print/paint.ts'
-import { remark } from '../print/say.ts'
+import { type Common, openOptions, storeUrl } from '../options.ts'
+import { calmOnStderr, warnOnStderr } from '../print/paint.ts'
+import { remark, wantsJson } from '../print/say.ts'
 import { span } from '../print/time.ts'
 
 /** How long a command looks for letters that still lie on the broker before it shows those it has. */
@@ -16,6 +18,7 @@ export interface OpenOffice extends AsyncDisposable {
 
 /** The office, with what lay at the destinations taken over. No service is started. */
 export const openOffice = async (flags: Common): Promise<OpenOffice> => {
+  await tellNew(flags)
   const app = await reprieve({ ...openOptions(flags), office: false })
   try {
     const destinations = await app.knownDestinations()
@@ -25,6 +28,17 @@ export const openOffice = async (flags: Common): Promise<OpenOffice> => {
     await app.close()
     throw error
   }
+}
+
+/** In the wrong folder, or with a slip in the name, there are no dead letters: that must not pass for good news. */
+const tellNew = async (flags: Common): Promise<void> => {
+  if (wantsJson()) return
+  const tools = { clock: systemClock, dice: systemDice(), journal: () => {} }
+  // what is wrong with the place is told by who opens it
+  const missing = await whyNoAudit(storeUrl(flags), tools).catch(() => undefined)
+  if (!missing) return
+  const [what] = missing.message.split('\n')
+  remark(warnOnStderr(`${what!.replace(/, and so no audit$/, '')}: it is made now, and holds no letters yet`))
 }
 
 const catchUp = async (app: Reprieve, destinations: readonly Destination[]): Promise<void> => {

@@ -36,7 +36,8 @@ export const operationText = (kept: KeptOperation, now = systemClock.now()): str
   if (paused)
     rows.push(['paused by', `${paused.by}${paused.because === undefined ? '' : `: ${paused.because}`}`])
   if (because !== undefined) rows.push(['because', because])
-  if (holder && holder.until > now && isLive(state)) rows.push(['worked on by', holder.name])
+  const waits = state === 'frozen' || state === 'needs approval'
+  if (holder && holder.until > now && isLive(state) && !waits) rows.push(['worked on by', holder.name])
   return [
     `${strong(id)}  ${kind}, ${stateText(kept)} since ${iso(since)}`,
     facts(rows),

@@ -8,7 +8,7 @@ import { type ActingFlags, actingOf, withActing } from '../acting.ts'
 import { action, type Ended } from '../action.ts'
 import { asCount, type Common } from '../options.ts'
 import { calmOnStderr } from '../print/paint.ts'
-import { columnsHere, remark, say, sayJson } from '../print/say.ts'
+import { columnsHere, isNarrow, remark, say, sayJson } from '../print/say.ts'
 import { type Column, table } from '../print/table.ts'
 import { span } from '../print/time.ts'
 import { openOffice } from './office.ts'
@@ -88,7 +88,8 @@ const list = async (flags: ListFlags): Promise<Ended> => {
 }
 
 const columns = (now: number): readonly Column<KeptOperation>[] => [
-  { title: 'id', of: ({ operation }) => operation.id },
+  // the beginning is the moment it was made: enough to name it by
+  { title: 'id', of: ({ operation }) => operation.id.slice(0, isNarrow() ? 13 : undefined) },
   { title: 'age', of: ({ operation }) => span(now - operation.at), align: 'right' },
   { title: 'kind', of: ({ operation }) => operation.kind },
   {

@@ -65,7 +65,7 @@ export const progressLine = (count: number, of: number | undefined, done: string
   const full = of === 0 ? WIDTH : Math.min(WIDTH, Math.round((count / of) * WIDTH))
   const left =
     took >= GUESS_AFTER && count > 0 && count < of
-      ? `, about ${span((took / count) * (of - count))} left`
+      ? `, about ${span(Math.ceil(((took / count) * (of - count)) / 1000) * 1000)} left`
       : ''
   const bar = `[${'█'.repeat(full)}${' '.repeat(WIDTH - full)}]`
   return `${bar} ${said} of ${of.toLocaleString('en')} ${done}${left}`

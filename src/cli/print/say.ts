@@ -19,3 +19,7 @@ export const remark = (text: string): void => void process.stderr.write(`${text}
 /** How many columns the terminal has; undefined where no terminal looks on. */
 export const columnsHere = (): number | undefined =>
   process.stdout.isTTY ? Math.max(60, process.stdout.columns || 80) : undefined
+
+/** A terminal on which not all fits that one would like to see. */
+export const isNarrow = (columns = columnsHere()): boolean => columns !== undefined && columns < WIDE
+export const WIDE = 110

@@ -7,13 +7,16 @@ export interface Column<Row> {
   readonly align?: 'right'
   /** Columns that may be cut where the terminal is narrow, and the least they keep. */
   readonly least?: number
+  /** Only where the terminal has so many columns: what others need the room more for. */
+  readonly wide?: number
   readonly paint?: (text: string, row: Row) => string
 }
 
 const GAP = '  '
 
 /** A table that fits the columns there are; without that limit nothing is cut. Cells are made inert. */
-export const table = <Row>(columns: readonly Column<Row>[], rows: readonly Row[], most?: number): string => {
+export const table = <Row>(all: readonly Column<Row>[], rows: readonly Row[], most?: number): string => {
+  const columns = all.filter(({ wide = 0 }) => most === undefined || most >= wide)
   const cells = rows.map((row) => columns.map((column) => inert(column.of(row))))
   const wanted = columns.map(({ title }, i) =>
     Math.max(widthOf(title), ...cells.map((line) => widthOf(line[i]!))),
