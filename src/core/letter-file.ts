@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto'
 import type { Json } from './json.ts'
 import { type Letter, type LetterState, toEnvelope } from './letter.ts'
-import { letterOf } from './letter-reading.ts'
+import { isLetterId, letterOf } from './letter-reading.ts'
 import { contentHash, type Repair, repairFromJson, repairToJson } from './repair.ts'
 import { type Instant, iso } from './time.ts'
 
@@ -83,7 +83,8 @@ const readEnd = ({ count, hash }: Loose): FileLine =>
 const readFiled = ({ letter: envelope, state, stateAt, repairs = [] }: Loose): FileLine => {
   if (!isRecord(envelope)) return fault("'letter' is missing")
   const read = letterOf(envelope)
-  if (!read) return fault("'dlqId' is missing, or 'originalMessage' is no event")
+  if (!read || !isLetterId(read.letter.id))
+    return fault("'dlqId' is missing, or 'originalMessage' is no event")
   const { letter, wrong } = read
   if (wrong.length > 0) return fault(`'${wrong[0]}' is missing, or not what it should be`)
   if (typeof state !== 'string' || !STATES.has(state)) return fault("'state' is none of a letter")

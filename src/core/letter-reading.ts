@@ -93,12 +93,17 @@ export const letterOf = (json: unknown, known: Known = {}, time?: unknown): Read
   return { letter: unread.length > 0 ? { ...letter, unread } : letter, wrong }
 }
 
+/** As we write them. What comes in from outside under another id was not written by us. */
+export const isLetterId = (id: string): boolean => UUID.test(id)
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
 /** Of a letter of ours that can't be read: what its envelope tells all the same, and why it is no letter. */
 export const foundIn = (event: Event): { readonly found: Found; readonly why: string } | undefined => {
   if (event.type !== LETTER_TYPE) return undefined
   const json = parsed(event)
   if (!isRecord(json)) return { found: { id: event.id }, why: 'its envelope is no JSON object' }
-  const why = 'its envelope has no id, or no event that can be read'
+  const why = 'its envelope has no id of ours, or no event that can be read'
   const text = (field: string): string | undefined =>
     isText(json[field]) && json[field] !== '' ? json[field] : undefined
   const error = text('error')

@@ -2,7 +2,8 @@ import type { Letters } from '../contracts/letters.ts'
 import type { Tools } from '../contracts/tools.ts'
 import type { Delivery } from '../contracts/transport.ts'
 import type { Keeping } from '../core/found.ts'
-import { foundIn, readLetter, readReceipt } from '../core/letter-reading.ts'
+import type { Letter } from '../core/letter.ts'
+import { foundIn, isLetterId, readLetter, readReceipt } from '../core/letter-reading.ts'
 import { foundLetters } from './found.ts'
 
 /** Where messages lay, and to whom those belong that others wrote. */
@@ -26,8 +27,9 @@ export const keepArrivals = async (
   const receipts = batch.flatMap(({ parcel }) => readReceipt(parcel.event, now) ?? [])
   const others = batch.filter(({ parcel }) => !readReceipt(parcel.event, now))
   const read = others.map((delivery) => ({ delivery, letter: readLetter(delivery.parcel.event, known) }))
-  const ours = read.flatMap(({ letter }) => letter ?? [])
-  const theirs = read.flatMap(({ delivery, letter }) => (letter ? [] : [asFound(delivery)]))
+  const isOurs = (letter: Letter | undefined) => letter !== undefined && isLetterId(letter.id)
+  const ours = read.flatMap(({ letter }) => (isOurs(letter) ? letter! : []))
+  const theirs = read.flatMap(({ delivery, letter }) => (isOurs(letter) ? [] : [asFound(delivery)]))
   const arrived = [...ours, ...(await foundLetters(theirs, where, keeping, letters, dice, now))]
   await letters.keep(arrived)
   await letters.mark([

@@ -11,7 +11,7 @@ import type { Delivery, Transport } from '../../src/contracts/transport.ts'
 import type { Event } from '../../src/core/event.ts'
 import { letterEvent, receiptEvent, toEnvelope } from '../../src/core/letter.ts'
 import { letterLine, readLine } from '../../src/core/letter-file.ts'
-import { readLetter } from '../../src/core/letter-reading.ts'
+import { isLetterId, readLetter } from '../../src/core/letter-reading.ts'
 import { freshParcel } from '../../src/core/parcel.ts'
 import { openIntake } from '../../src/office/ingest.ts'
 import { sampleLetters } from '../../src/testing/letters.ts'
@@ -131,11 +131,19 @@ const keepsAll = async (letters: Letters, tools: Tools, events: readonly Event[]
     expect(line).toMatchObject({ is: 'letter', letter: { id: kept.letter.id } })
     expect(kept.letter.buriedAt).toBeLessThanOrEqual(tools.clock.now() + 86_400_000)
   }
+  // and looked at and sent like any other
+  const ids = found.map(({ letter }) => letter.id)
+  const outlines = await letters.outlines({}, 100)
+  expect(outlines.map(({ letter }) => letter.id)).toEqual(ids)
+  const sendable = await letters.sendables(ids)
+  const dataOf = (some: readonly { readonly letter: { readonly id: string; readonly event: Event } }[]) =>
+    some.map(({ letter }) => [letter.id, Buffer.from(letter.event.data ?? []).toString('hex')]).sort()
+  expect(dataOf(sendable)).toEqual(dataOf(found))
   // two that were given one id are one letter
   const names = new Set(found.map(({ letter }) => letter.id))
   expect(names.size).toBe(found.length)
-  const whole = events.filter((event) => readLetter(event)?.unread === undefined && readLetter(event))
-  for (const event of whole) expect(names.has(readLetter(event)!.id)).toBe(true)
+  for (const letter of events.flatMap((event) => readLetter(event) ?? []))
+    if (isLetterId(letter.id)) expect(names.has(letter.id)).toBe(true)
   expect(found.length).toBeGreaterThan(0)
 }
 
