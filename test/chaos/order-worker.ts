@@ -8,17 +8,21 @@ import { reprieve, Transient } from '../../src/index.ts'
  * lines are in the order in which things happened, whoever did them.
  */
 const [, , transport, store, effects] = process.argv as [string, string, string, string, string]
+const slow = Number(process.env.CHAOS_SLOW)
 const here = dirname(fileURLToPath(import.meta.url))
 
 const app = await reprieve({ rules: join(here, 'order.yaml'), transport, store, office: false })
 
 app
-  .service('order-svc')
+  .service(process.env.CHAOS_SERVICE!)
   .on(process.env.CHAOS_TYPE!, async ({ data }: { data: { key: string; n: number } }) => {
-    await new Promise((resolve) => setTimeout(resolve, Math.random() * 20))
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * slow))
     if (Math.random() < 0.15) throw new Transient('not now')
     appendFileSync(effects, `${data.key} ${data.n} ${process.pid}\n`)
   })
 
 await app.start()
 process.send?.('ready')
+// whoever started it is gone: nobody would ever end it
+process.once('disconnect', () => process.exit(1))
+process.once('SIGTERM', () => void app.close(5000).then(() => process.exit(0)))

@@ -15,10 +15,25 @@ export interface OrderOptions {
   readonly events: number
   readonly keys: number
   readonly kills: number
-  /** What is done in place of killing a worker. */
-  readonly blow?: () => Promise<void>
+  /** Where others may run beside it on the same broker. */
+  readonly service?: string
+  /** Handlers take up to so many milliseconds; 20 where nothing is said. */
+  readonly slow?: number
+  /** What is done in place of killing a worker, beside the work. */
+  readonly blow?: (on: OrderStage) => Promise<void>
   /** Gives up after this many milliseconds. */
   readonly patience: number
+}
+
+/** What a blow may do to the workers. */
+export interface OrderStage {
+  join(): Promise<ChildProcess>
+  /** In good order, by SIGTERM. */
+  leave(worker: ChildProcess): Promise<void>
+  /** How many effects it has had so far. */
+  effectsOf(worker: ChildProcess): number
+  /** All has been seen through: nobody will have any more. */
+  over(): boolean
 }
 
 export interface OrderResult {
@@ -80,7 +95,12 @@ export const orderTest = async (options: OrderOptions): Promise<OrderResult> => 
 
   const startWorker = async (): Promise<ChildProcess> => {
     const child = fork(join(here, 'order-worker.ts'), [transport, store, effects], {
-      env: { ...process.env, CHAOS_TYPE: type },
+      env: {
+        ...process.env,
+        CHAOS_TYPE: type,
+        CHAOS_SLOW: String(options.slow ?? 20),
+        CHAOS_SERVICE: options.service ?? 'order-svc',
+      },
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })
     started.push(child)
@@ -90,21 +110,34 @@ export const orderTest = async (options: OrderOptions): Promise<OrderResult> => 
     ])
     return child
   }
-  const kill = async (child: ChildProcess): Promise<void> => {
+  const kill = async (child: ChildProcess, signal: NodeJS.Signals = 'SIGKILL'): Promise<void> => {
     if (child.exitCode !== null || child.signalCode !== null) return
     const gone = once(child, 'exit')
-    child.kill('SIGKILL')
+    child.kill(signal)
     await gone
   }
   const lines = (): readonly string[] => readFileSync(effects, 'utf8').split('\n').filter(Boolean)
   const nameOf = (line: string): string => line.slice(0, line.lastIndexOf(' '))
+  let seen = 0
+  /** Until whoever joins is there nothing more is published: it would come too late for all of it. */
+  let joined: Promise<unknown> = Promise.resolve()
+  const stage: OrderStage = {
+    over: () => seen >= options.events,
+    join: () => {
+      const worker = startWorker()
+      joined = worker
+      return worker
+    },
+    leave: (child) => kill(child, 'SIGTERM'),
+    effectsOf: ({ pid }) => lines().filter((line) => line.endsWith(` ${pid}`)).length,
+  }
 
   try {
     const workers = [await startWorker(), await startWorker()]
     const publisher = await reprieve({ transport, store, rules: join(here, 'order.yaml'), office: false })
     const end = began + options.patience
     let kills = 0
-    let seen = 0
+    let blow: Promise<void> = Promise.resolve()
     const publishing = (async () => {
       for (let n = 0; n < options.events / options.keys; n++) {
         // a little ahead of the workers, so that whoever is killed is also busy taking from the broker
@@ -118,6 +151,7 @@ export const orderTest = async (options: OrderOptions): Promise<OrderResult> => 
           datacontenttype: 'application/json',
           data: Buffer.from(JSON.stringify({ key: `k${k}`, n })),
         }))
+        await joined
         await publishSurely(publisher, events, end)
       }
       await publisher.close()
@@ -128,14 +162,17 @@ export const orderTest = async (options: OrderOptions): Promise<OrderResult> => 
       seen = new Set(lines().map(nameOf)).size
       if (kills < options.kills && seen >= (options.events * (kills + 1)) / (options.kills + 1)) {
         kills++
-        if (options.blow) await options.blow()
-        else {
+        if (options.blow) {
+          blow = blow.then(() => options.blow!(stage))
+          blow.catch(() => {}) // told when all is over
+        } else {
           await kill(workers.shift()!)
           workers.push(await startWorker())
         }
       }
     }
     await publishing
+    await blow
     const all = lines()
     const firsts = [...new Set(all.map(nameOf))].map((line) => line.split(' ') as [string, string])
     const byKey = new Map(
@@ -151,7 +188,7 @@ export const orderTest = async (options: OrderOptions): Promise<OrderResult> => 
       seconds: Math.round((Date.now() - began) / 1000),
     }
   } finally {
-    await Promise.all(started.map(kill))
+    await Promise.all(started.map((each) => kill(each)))
     rmSync(folder, { recursive: true, force: true })
   }
 }
