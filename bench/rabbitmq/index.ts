@@ -19,6 +19,8 @@ const TRIPS = 2
 /** As many out as the raw loop's prefetch; `upsert` writes nothing to the ledger on a first delivery, `dedup` does. */
 const rules = { concurrency: WINDOW, window: WINDOW, idempotency: { pattern: 'upsert' } }
 const withLedger = { ...rules, idempotency: { pattern: 'dedup' } }
+/** As the raw loop, which has none: of a retry too nobody asks whether it came twice. */
+const noLedger = { ...rules, idempotency: { pattern: 'none' } }
 /** Forgotten soon: the server may be somebody's. */
 const onRedis = { ...rules, idempotency: { pattern: 'dedup', store: 'redis', ttl: '10m' } }
 /** Each fails once, and waits as long as the raw loop lets it. */
@@ -82,7 +84,13 @@ export const open: OpenBench = async () => {
         share: 0.4,
         contenders: [
           rawFailingOnce(raw),
-          oursConsuming({ name: 'reprieve', aim: AIM, rules: { ...rules, policy }, ...failing, ground }),
+          oursConsuming({ name: 'reprieve', aim: AIM, rules: { ...noLedger, policy }, ...failing, ground }),
+          oursConsuming({
+            name: 'reprieve, retries claimed on SQLite',
+            rules: { ...rules, policy },
+            ...failing,
+            ground,
+          }),
           oursConsuming({
             name: 'reprieve, ledger on SQLite',
             rules: { ...withLedger, policy },

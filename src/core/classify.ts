@@ -1,10 +1,11 @@
 import { fromCode, fromName, fromOurs, fromText } from './codes.ts'
+import { toldWhole } from './errors.ts'
 import type { Category, Failure } from './failure.ts'
 import { type Finding, finding } from './finding.ts'
 import { fromStatus, parseRetryAfter } from './http.ts'
 import { bounded } from './look.ts'
 import { fromReply } from './replies.ts'
-import { readThrown, type Thrown } from './thrown.ts'
+import { readThrown, stackOf, type Thrown } from './thrown.ts'
 import type { Instant } from './time.ts'
 
 /** A rule's own word on errors that the tree would judge otherwise. All that `match` names must hold. */
@@ -34,10 +35,44 @@ export interface Match {
  * `now` is needed to understand a Retry-After that is a date.
  */
 export const classify = (error: unknown, overrides: readonly Override[] = [], now?: Instant): Failure => {
+  const told = overrides.length === 0 ? toldWhole(error) : undefined
+  if (told) return new Told(error as Error, told)
   const thrown = readThrown(error)
   const failure = compose(thrown, find(thrown, now))
   const override = overrides.find(({ match }) => suits(match, failure, thrown))
   return override ? overrule(failure, override) : failure
+}
+
+/**
+ * Of a typed error that tells all. A class, so that all of them have one shape: with a getter of its own each would have
+ * another, which the engine keeps until its next full collection.
+ */
+class Told implements Failure {
+  static readonly #stack: PropertyDescriptor & ThisType<Told> = {
+    enumerable: true,
+    get() {
+      this.#looked ??= { stack: stackOf(this.#error) }
+      return this.#looked.stack
+    },
+  }
+  readonly category: Failure['category']
+  readonly kind: Failure['kind']
+  readonly name: string
+  readonly message: string
+  readonly because: string
+  declare readonly stack: string | undefined
+  readonly #error: Error
+  #looked: { readonly stack: string | undefined } | undefined
+
+  constructor(error: Error, { category, kind }: Pick<Failure, 'category' | 'kind'>) {
+    this.category = category
+    this.kind = kind
+    this.name = error.name
+    this.message = bounded(error.message)
+    this.because = `it was thrown as ${error.name}`
+    this.#error = error
+    Object.defineProperty(this, 'stack', Told.#stack)
+  }
 }
 
 interface Found {

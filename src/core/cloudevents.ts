@@ -23,11 +23,12 @@ export const toMessage = (event: Event, prefix: string): Message => {
     if (value !== undefined) headers[prefix + name] = String(value)
   }
   // After the extensions: none of them may pass for the event's own id or type.
-  headers[`${prefix}specversion`] = '1.0'
-  for (const name of REQUIRED) headers[prefix + name] = event[name]
+  const names = namesOf(prefix)
+  headers[names.specversion] = '1.0'
+  for (const name of REQUIRED) headers[names[name]] = event[name]
   for (const name of STANDARD) {
     const value = event[name]
-    if (value !== undefined) headers[prefix + name] = value
+    if (value !== undefined) headers[names[name]] = value
   }
   return {
     headers,

@@ -49,27 +49,63 @@ export interface InvalidOptions extends TypedErrorOptions {
 }
 
 class TypedError extends Error {
-  declare readonly [FAILURE]: Told
   readonly code: string | undefined
+  readonly #told: Told
+  readonly #name: string
 
   constructor(name: string, told: Told, message: string, options: TypedErrorOptions) {
     super(message, 'cause' in options ? { cause: options.cause } : undefined)
     this.name = name
     this.code = options.code
-    // Not enumerable: the brand should not clutter printed errors.
-    Object.defineProperty(this, FAILURE, { value: { ...told, kind: options.kind ?? told.kind } })
+    this.#name = name
+    this.#told = options.kind === undefined ? told : { ...told, kind: options.kind }
+  }
+
+  /** Not on the error itself: the brand should not clutter printed errors. */
+  get [FAILURE](): Told {
+    return this.#told
+  }
+
+  /**
+   * What it tells where that is all: by its class and its message, as most do. Then nothing else need be looked for on
+   * it, and looking takes longer than all else that is done about a failure.
+   */
+  static whole(error: unknown): Told | undefined {
+    if (typeof error !== 'object' || error === null || !(#told in error)) return undefined
+    if (!PLAIN.has(error.#told) || Reflect.ownKeys(error).length !== OWN_KEYS) return undefined
+    if (Object.getPrototypeOf(Object.getPrototypeOf(error)) !== TypedError.prototype) return undefined
+    try {
+      const { name, message, code } = error
+      const usual =
+        name === error.#name && typeof message === 'string' && message !== '' && code === undefined
+      return usual ? error.#told : undefined
+    } catch {
+      return undefined // somebody put a getter in its place
+    }
   }
 }
 
+/** stack, message, name and code. */
+const OWN_KEYS = 4
+
+const TRANSIENT: Told = { category: 'transient', kind: 'integration' }
+const TIMEOUT: Told = { category: 'transient', kind: 'timeout' }
+const PERMANENT: Told = { category: 'permanent', kind: 'handler' }
+const BUSINESS: Told = { category: 'permanent', kind: 'business' }
+const NOT_ALLOWED: Told = { category: 'permanent', kind: 'auth' }
+const PLAIN: ReadonlySet<Told> = new Set([TRANSIENT, TIMEOUT, PERMANENT, BUSINESS, NOT_ALLOWED])
+
+export const toldWhole = TypedError.whole
+
 export class Transient extends TypedError {
   constructor(message: string, options: TypedErrorOptions = {}) {
-    super('Transient', { category: 'transient', kind: 'integration' }, message, options)
+    super('Transient', TRANSIENT, message, options)
   }
 }
 
 export class Timeout extends TypedError {
   constructor(message: string, options: TypedErrorOptions = {}) {
-    super('Timeout', { category: 'transient', kind: 'timeout' }, message, options)
+    super('Timeout', TIMEOUT, message, options)
   }
 }
 
@@ -91,7 +127,7 @@ export class Throttled extends TypedError {
 
 export class Permanent extends TypedError {
   constructor(message: string, options: TypedErrorOptions = {}) {
-    super('Permanent', { category: 'permanent', kind: 'handler' }, message, options)
+    super('Permanent', PERMANENT, message, options)
   }
 }
 
@@ -108,12 +144,12 @@ export class Invalid extends TypedError {
 
 export class BusinessRule extends TypedError {
   constructor(message: string, options: TypedErrorOptions = {}) {
-    super('BusinessRule', { category: 'permanent', kind: 'business' }, message, options)
+    super('BusinessRule', BUSINESS, message, options)
   }
 }
 
 export class NotAllowed extends TypedError {
   constructor(message: string, options: TypedErrorOptions = {}) {
-    super('NotAllowed', { category: 'permanent', kind: 'auth' }, message, options)
+    super('NotAllowed', NOT_ALLOWED, message, options)
   }
 }

@@ -43,9 +43,12 @@ export const word = (text: string): string => bounded(text, MAX_WORD)
 const MAX_MESSAGE = 2000
 const PASSWORD = /(\/\/[^\s/:@]{0,200}):[^\s/]{1,1000}@/g
 const PASSWORD_MARGIN = 1300
+/** Without any of these there is nothing to hide and nothing to mend. */
+const UNUSUAL = /[@\0\ud800-\udfff]/
 
 /** Cut, storable anywhere, and free of passwords in URLs; these go first, lest the cut hide the '@'. */
 export const bounded = (text: string, most = MAX_MESSAGE): string => {
+  if (text.length <= most && !UNUSUAL.test(text)) return text
   const safe = text
     .slice(0, most + PASSWORD_MARGIN)
     .replace(PASSWORD, '$1:***@')

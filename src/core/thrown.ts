@@ -159,7 +159,7 @@ const toldOf = (value: object): Told | undefined => {
 }
 
 /** A long message at its head must not push the frames out. */
-const stackOf = (value: object): string | undefined => {
+export const stackOf = (value: object): string | undefined => {
   const stack = textOf(value, 'stack')
   if (!stack) return undefined
   const frames = stack.indexOf('\n    at ')

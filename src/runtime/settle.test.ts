@@ -16,13 +16,17 @@ const held = (id: string): Held => ({
   token: 1,
 })
 
-/** Writes down the order in which the others are asked; `answer` says how the inlet settles. */
-const bench = (answer: (settlement: Settlement) => Settled = () => 'done') => {
+/** Writes down the order in which the others are asked; `answer` says how the inlet settles, `after` when. */
+const bench = (
+  answer: (settlement: Settlement) => Settled = () => 'done',
+  after: (settlement: Settlement) => Promise<void> | undefined = () => undefined,
+) => {
   const log: string[] = []
   const tools = testTools()
   const inlet = {
     settle: async (batch: readonly Settlement[]) => {
       log.push(`settle ${batch.map((each) => `${each.do} ${each.delivery.parcel.event.id}`).join(', ')}`)
+      await Promise.all(batch.map(after))
       return batch.map(answer)
     },
   } as unknown as Inlet
@@ -66,7 +70,33 @@ describe('the settler', () => {
       settler.settle(later('b')),
       settler.settle({ do: 'give back', delivery: delivery('c'), held: held('c') }),
     ])
-    expect(log).toEqual(['finish a done', 'settle ack a, later b, give back c', 'finish b spent, c free'])
+    const at = (line: string): number => log.indexOf(line)
+    expect(log.toSorted()).toEqual(
+      [
+        'finish a done',
+        'settle ack a, give back c',
+        'finish c free',
+        'settle later b',
+        'finish b spent',
+      ].toSorted(),
+    )
+    expect(at('finish a done')).toBeLessThan(at('settle ack a, give back c'))
+    expect(at('settle later b')).toBeLessThan(at('finish b spent'))
+  })
+
+  it('lets no effect wait to be remembered until the broker has confirmed the copies of others', async () => {
+    const confirmed = Promise.withResolvers<void>()
+    const { settler, log } = bench(
+      () => 'done',
+      ({ do: what }) => (what === 'later' ? confirmed.promise : undefined),
+    )
+    const retry = settler.settle(later('a'))
+    expect(await settler.settle({ do: 'ack', delivery: delivery('b'), held: held('b') })).toBe('done')
+    expect(await settler.settle({ do: 'ack', delivery: delivery('c'), held: held('c') })).toBe('done')
+    expect(log).toEqual(['settle later a', 'finish b done', 'settle ack b', 'finish c done', 'settle ack c'])
+    confirmed.resolve()
+    expect(await retry).toBe('done')
+    expect(log.at(-1)).toBe('finish a spent')
   })
 
   it('moves to the companion before the original is acknowledged', async () => {

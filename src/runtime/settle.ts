@@ -12,7 +12,11 @@ export type Step = { readonly held?: Held } & (
   | { readonly do: 'companion'; readonly delivery: Delivery; readonly parcel: Parcel }
 )
 
-/** The only room that acts. Steps are settled in groups: whatever gathered while the last group was on its way. */
+/**
+ * The only room that acts. Steps are settled in groups: whatever gathered while the last group was on its way. Beside a
+ * broker what needs a new home goes in a line of its own: an effect that happened must not wait to be remembered until
+ * the copies of others are confirmed, for if the process dies meanwhile it happens again.
+ */
 export interface Settler {
   /** Answers when settled: 'lost' where the delivery was no longer ours, an Error where it would not go. */
   settle(step: Step, answer: (settled: Settled) => void): void
@@ -30,6 +34,17 @@ export interface SettlerOptions {
   readonly stop?: AbortSignal
 }
 
+interface Line {
+  /** So many groups may be on their way at once. */
+  readonly most: number
+  gathered: Entry[]
+  working: number
+  /** A group leaves with the next turn: what comes until then goes with it. */
+  leaving: boolean
+}
+
+const lineOf = (most: number): Line => ({ most, gathered: [], working: 0, leaving: false })
+
 interface Entry {
   readonly step: Step
   readonly answer: (settled: Settled) => void
@@ -38,6 +53,8 @@ interface Entry {
   readonly gaveUp?: Error
 }
 
+/** Groups of copies on their way: while the broker writes down one, the next is with it already. */
+const AT_ONCE = 2
 const TRIES = 5
 const PAUSE = 200
 const LONGEST_PAUSE = 5000
@@ -51,26 +68,30 @@ export const createSettler = ({
   stop,
 }: SettlerOptions): Settler => {
   const { clock, journal } = tools
-  let gathered: Entry[] = []
-  let working = false
+  const plain = lineOf(1)
+  // in one database all of it is one commit
+  const moving = ledger ? lineOf(AT_ONCE) : plain
   let unsettled = 0
   const waiters: (() => void)[] = []
 
   const gather = (entry: Entry): void => {
-    gathered.push(entry)
-    if (!working) void work()
+    const line = needsHome(entry.step) ? moving : plain
+    line.gathered.push(entry)
+    if (line.working < line.most && !line.leaving) void work(line)
   }
 
-  const work = async (): Promise<void> => {
-    working = true
+  const work = async (line: Line): Promise<void> => {
+    line.working++
+    line.leaving = true
     await clock.sleep(0)
-    while (gathered.length > 0) {
-      const group = gathered
-      gathered = []
+    line.leaving = false
+    while (line.gathered.length > 0) {
+      const group = line.gathered
+      line.gathered = []
       const answers = await settleGroup(group.map(({ step }) => step))
       for (let i = 0; i < group.length; i++) conclude(group[i]!, answers[i]!)
     }
-    working = false
+    line.working--
   }
 
   /**
@@ -160,6 +181,9 @@ export const createSettler = ({
     idle: () => (unsettled === 0 ? Promise.resolve() : new Promise((resolve) => waiters.push(resolve))),
   }
 }
+
+const needsHome = (step: Step): boolean =>
+  step.do === 'ack' ? step.receipt !== undefined : step.do !== 'give back'
 
 /** After the parcel has moved to the companion, the original is only acknowledged. */
 const asSettlement = (step: Step): Settlement =>

@@ -24,6 +24,9 @@ export interface Door extends Omit<From, 'mint'>, Home {
   readonly collects?: boolean
 }
 
+/** What was just read becomes what is handed over: it is nobody else's yet. */
+type Taken = { -readonly [Name in keyof Handed]: Handed[Name] }
+
 const isUnavailable = (error: Error): boolean =>
   error instanceof ReprieveError && error.code === 'unavailable'
 
@@ -127,11 +130,11 @@ export const openInlet = async (
     const early: Delivery[] = []
     if (session.ended()) return deliveries
     for (const message of session.waiting.splice(0, max)) {
-      const delivery: Handed = {
-        ...(door.collects ? collected(message, from, now) : readMessage(message, from, now)),
-        session,
-        tag: message.fields.deliveryTag,
-      }
+      const delivery = (
+        door.collects ? collected(message, from, now) : readMessage(message, from, now)
+      ) as Taken
+      delivery.session = session
+      delivery.tag = message.fields.deliveryTag
       if (delivery.parcel.due > now) early.push(delivery)
       else deliveries.push(delivery)
     }
