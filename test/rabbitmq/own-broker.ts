@@ -11,6 +11,8 @@ export interface OwnBroker {
   readonly url: string
   readonly version: string
   control(...args: string[]): Promise<string>
+  /** As if memory were short: whoever publishes is held up. By hand, for not every system lets a broker see its memory. */
+  alarm(on: boolean): Promise<void>
   /** By SIGKILL: nothing is said and nothing is saved. */
   kill(): Promise<void>
   /** The same port, the same files. */
@@ -67,10 +69,16 @@ export const ownBroker = async (lines: readonly string[] = []): Promise<OwnBroke
     RABBITMQ_NODENAME: `r${ports.port}@localhost`,
     ERL_EPMD_PORT: String(ports.epmd),
   }
+  const control = (...args: string[]): Promise<string> => run(ctl!, args, { env, cwd: dir })
+  const limit = '{resource_limit, memory, node()}'
   return {
     url,
+    alarm: async (on) => {
+      const call = on ? `set_alarm({${limit}, []})` : `clear_alarm(${limit})`
+      await control('eval', `rabbit_alarm:${call}.`)
+    },
     version: (await rabbitmq.ping(url)) ?? '?',
-    control: (...args) => run(ctl!, args, { env, cwd: dir }),
+    control,
     kill,
     start: async () => void (await start()),
     close,

@@ -164,14 +164,14 @@ describeOwnBroker('the doctor of a RabbitMQ of our own', () => {
   })
 
   it('tells an alarm that holds up whoever publishes', async () => {
-    await own.control('set_vm_memory_high_watermark', '0')
+    await own.alarm(true)
     const [alarm] = bad(await examine(own.url, needed(to)))
     expect(alarm).toMatchObject({
       check: 'rabbitmq-alarm',
       level: 'wrong',
       what: expect.stringMatching(/memory/),
     })
-    await own.control('set_vm_memory_high_watermark', '0.4')
+    await own.alarm(false)
     await expect.poll(async () => bad(await examine(own.url, needed(to))), { timeout: 20_000 }).toEqual([])
   })
 })

@@ -42,7 +42,7 @@ describeOwnBroker('a RabbitMQ in trouble', () => {
     const [one, two, three] = (await take(inlet, 3)) as [Delivery, Delivery, Delivery]
     const hurried = await desk.transport(own.url, hasty(5))
     await hurried.publish(to.topic, [makeEvent()])
-    await own.control('set_vm_memory_high_watermark', '0.000001')
+    await own.alarm(true)
     try {
       await expect(hurried.publish(to.topic, [makeEvent()])).rejects.toThrow(/takes no messages.*memory/)
       expect(await inlet.settle([{ do: 'ack', delivery: one }])).toEqual(['done'])
@@ -53,20 +53,20 @@ describeOwnBroker('a RabbitMQ in trouble', () => {
       expect(Date.now() - start).toBeLessThan(15_000)
       const putOff = () => inlet.settle([{ do: 'later', delivery: two, parcel: two.parcel }])
       const settling = putOff()
-      await own.control('set_vm_memory_high_watermark', '0.4')
+      await own.alarm(false)
       const [settled] = await settling
       // where the broker took longer than we wait it is still ours
       if (settled !== 'done') expect(settled).toMatchObject({ code: 'unavailable' })
       expect(settled === 'done' ? [settled] : await putOff()).toEqual(['done'])
       expect(await inlet.settle([{ do: 'give back', delivery: three }])).toEqual(['done'])
     } finally {
-      await own.control('set_vm_memory_high_watermark', '0.4')
+      await own.alarm(false)
     }
     const rest = await take(inlet, 4)
     expect(new Set(idsOf(rest))).toContain(two.parcel.event.id)
     expect(idsOf(rest)).not.toContain(one.parcel.event.id)
     await transport.close()
-  })
+  }, 120_000)
 
   it('killed and started again: the confirmed is there, what was out comes again, and no wait is early or late', async () => {
     const { to, transport, inlet } = await opened()
@@ -209,6 +209,27 @@ describeOwnBroker('a RabbitMQ in trouble', () => {
     const office = await transport.collect(to.destinations[0]!)
     expect(await office.settle([{ do: 'ack', delivery: await takeOne(office) }])).toEqual(['done'])
     await transport.close()
+  })
+
+  it('a queue that names no delivery limit loses a message at its 21st delivery from RabbitMQ 4 on', async () => {
+    const channel = await desk.channel()
+    await channel.assertQueue('limitless', { arguments: { 'x-queue-type': 'quorum' } })
+    channel.sendToQueue('limitless', Buffer.from('{}'), { persistent: true })
+    const next = async () => {
+      for (let i = 0; i < 50; i++) {
+        const message = await channel.get('limitless')
+        if (message) return message
+        await systemClock.sleep(20)
+      }
+      return undefined
+    }
+    let deliveries = 0
+    for (; deliveries < 30; deliveries++) {
+      const message = await next()
+      if (!message) break
+      channel.reject(message, true)
+    }
+    expect(deliveries).toBe(Number.parseInt(own.version, 10) >= 4 ? 21 : 30)
   })
 
   it('letters are dropped by the broker when the time that the rules give them is over', async () => {
