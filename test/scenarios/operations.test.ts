@@ -64,8 +64,7 @@ describe('a replay of a whole set', () => {
       ['operation plan', 'ann', 1],
       ['operation start', 'ann', 1],
       ['replay', 'ann', 50],
-      ['replay', 'ann', 50],
-      ['replay', 'ann', 20],
+      ['replay', 'ann', 70],
     ])
     expect((await app.audit.verify()).broken).toBeUndefined()
   })
