@@ -28,7 +28,7 @@ const rowsOf = (count: number): string =>
 export const rawInsertingAt = (server: Server): Contender => ({
   name: 'raw',
   prepare: async (events): Promise<Heat> => {
-    const schema = `${server.run}_${freshName().replaceAll('-', '_')}`
+    const schema = `${server.run}_${freshName().slice(-9)}`
     const client = new pg.Client({ connectionString: server.url })
     await client.connect()
     await client.query(`CREATE SCHEMA ${schema}; SET search_path TO ${schema}; ${PG_SCHEMA}`)
@@ -63,7 +63,7 @@ export const keepingAt = (server: Server, name: string, aim: number): Contender 
   name,
   aim,
   prepare: async (events): Promise<Heat> => {
-    const schema = `${server.run}_${freshName().replaceAll('-', '_')}`
+    const schema = `${server.run}_${freshName().slice(-9)}`
     const store = await openStoreAt(server, schema)
     const letters = lettersFrom(0, events)
     return {

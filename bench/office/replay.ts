@@ -48,7 +48,7 @@ type OpenReplay = (events: number) => Promise<Replaying>
 /** Letters in a schema of PostgreSQL; they go back by a SQLite file. */
 export const openBeside = async (server: Server, letters: number): Promise<Replaying> => {
   const file = freshFile()
-  const schema = `${server.run}_${freshName().replaceAll('-', '_')}`
+  const schema = `${server.run}_${freshName().slice(-9)}`
   const store = await openStoreAt(server, schema)
   await keepMany(store, letters, 0)
   await plainly(server, (client) => client.query(`VACUUM (ANALYZE) ${schema}.letter`))

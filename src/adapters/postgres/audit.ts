@@ -19,12 +19,12 @@ const LOCK = 1_953_067_634
  */
 export const appendTo = async (ask: Ask, schema: string, act: Act): Promise<AuditEntry> => {
   await ask({
-    name: `reprieve ${schema} lock audit`,
+    name: `reprieve ${schema} lock`,
     text: 'SELECT pg_advisory_xact_lock($1::integer, hashtext($2))',
     values: [LOCK, schema],
   })
   const { rows } = await ask({
-    name: `reprieve ${schema} audit head`,
+    name: `reprieve ${schema} head`,
     text: `SELECT (SELECT count FROM ${schema}.audit_head) AS count, (SELECT hash FROM ${schema}.audit_head) AS hash,
       (SELECT max(seq) FROM ${schema}.audit WHERE seq < ${Number.MAX_SAFE_INTEGER}) AS last`,
   })
@@ -35,7 +35,7 @@ export const appendTo = async (ask: Ask, schema: string, act: Act): Promise<Audi
   const entry = link(head, plainAct(act), seq)
   const { at, who, target, count, reason = null, details, previous, hash } = entry
   await ask({
-    name: `reprieve ${schema} append audit`,
+    name: `reprieve ${schema} append`,
     text: `
       WITH head AS (
         INSERT INTO ${schema}.audit_head (one, count, hash) VALUES (1, $1::bigint, $10::text)

@@ -31,7 +31,7 @@ export const lockLettersOf = async (
   places: readonly number[],
 ): Promise<ReadonlyMap<string, Locked>> => {
   const { rows } = await ask({
-    name: `reprieve ${schema} lock letters of items`,
+    name: `reprieve ${schema} letters at`,
     text: `SELECT id, ${TALLIED.join(', ')} FROM ${schema}.letter WHERE id = ANY (ARRAY (
         SELECT i.letter FROM ${schema}.operation_item AS i
         WHERE i.operation = (SELECT number FROM ${schema}.operation WHERE id = $1) AND i.place = ANY ($2::bigint[])))

@@ -100,10 +100,10 @@ export const change = async (
 ): Promise<void> => {
   const sums = new Map<string, { tallied: Tallied; by: number }>()
   for (const [tallied, by] of changes) {
-    const digest = digestOf(tallied)
-    sums.set(digest, { tallied, by: (sums.get(digest)?.by ?? 0) + by })
+    const name = JSON.stringify(tallied)
+    sums.set(name, { tallied, by: (sums.get(name)?.by ?? 0) + by })
   }
-  const some = [...sums].filter(([, { by }]) => by !== 0)
+  const some = [...sums.values()].filter(({ by }) => by !== 0)
   if (some.length === 0) return
   const { rows } = await ask({
     name: `reprieve ${schema} tallies`,
@@ -113,9 +113,9 @@ export const change = async (
       ON CONFLICT (fingerprint, digest) DO UPDATE SET count = t.count + excluded.count
       RETURNING digest, fingerprint, count`,
     values: [
-      some.map(([digest]) => digest),
-      some.map(([, { by }]) => by),
-      ...TALLIED.map((_, i) => some.map(([, { tallied }]) => tallied[i])),
+      some.map(({ tallied }) => digestOf(tallied)),
+      some.map(({ by }) => by),
+      ...TALLIED.map((_, i) => some.map(({ tallied }) => tallied[i])),
     ],
   })
   const empty = rows.filter(({ count }) => Number(count) <= 0)

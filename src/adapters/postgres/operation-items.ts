@@ -23,11 +23,11 @@ type Tally = (state: string, because: string, by: number) => void
 const tallying = (ask: Ask, schema: string, operation: string) => {
   const sums = new Map<string, { state: string; because: string; by: number }>()
   const add: Tally = (state, because, by) => {
-    const digest = digestOf([state, because])
-    sums.set(digest, { state, because: textOf(because), by: (sums.get(digest)?.by ?? 0) + by })
+    const name = `${state}\n${because}`
+    sums.set(name, { state, because, by: (sums.get(name)?.by ?? 0) + by })
   }
   const write = async (): Promise<void> => {
-    const some = [...sums].filter(([, { by }]) => by !== 0)
+    const some = [...sums.values()].filter(({ by }) => by !== 0)
     if (some.length === 0) return
     await ask({
       name: `reprieve ${schema} tally items`,
@@ -37,10 +37,10 @@ const tallying = (ask: Ask, schema: string, operation: string) => {
         ON CONFLICT (operation, digest) DO UPDATE SET count = t.count + excluded.count`,
       values: [
         operation,
-        some.map(([digest]) => digest),
-        some.map(([, { state }]) => state),
-        some.map(([, { because }]) => because),
-        some.map(([, { by }]) => by),
+        some.map(({ state, because }) => digestOf([state, because])),
+        some.map(({ state }) => state),
+        some.map(({ because }) => textOf(because)),
+        some.map(({ by }) => by),
       ],
     })
   }

@@ -29,7 +29,7 @@ export const operationsOf = (pool: Pool, schema: string, ready: () => Promise<vo
   /** Its row, ours until the commit, where it is of that version. */
   const lock = async (ask: Ask, id: string, version?: number): Promise<Row | undefined> => {
     const text = `SELECT * FROM ${schema}.operation WHERE id = $1 FOR UPDATE`
-    const name = `reprieve ${schema} lock operation`
+    const name = `reprieve ${schema} op`
     const [row] = (await ask({ name, text, values: [wordOf(id)] })).rows
     return version === undefined || Number(row?.version) === version ? row : undefined
   }
