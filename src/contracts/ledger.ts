@@ -11,6 +11,11 @@ export interface Ledger {
    */
   begin(held: Held): Promise<boolean>
   renew(held: readonly Held[], until: Instant): Promise<void>
+  /**
+   * Of a holder that lives and was taken for dead: where its claim went to another, with a crash counted, that is taken back
+   * (`acquitRow` in core/ledger.ts). true: it was. false: nothing was changed, maybe because the claim is still ours.
+   */
+  acquit(held: readonly Held[]): Promise<readonly boolean[]>
   /** false: the token is no longer the current one, and nothing was changed. */
   finish(ends: readonly Finish[]): Promise<readonly boolean[]>
 }

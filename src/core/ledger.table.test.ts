@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import {
+  acquitRow,
+  BELIEVED,
   beginRow,
   claimRow,
   endingOf,
@@ -82,6 +84,36 @@ describe('the beginning of a suspect', () => {
     ['ended already', row({ state: 'free' })],
   ])('%s: nothing to begin', (_, there) => {
     expect(beginRow(there, { key, token: 7 })).toBeUndefined()
+  })
+})
+
+describe('a holder that was taken for dead and comes back', () => {
+  const held = { key, token: 6 }
+
+  it.each([
+    ['the next one holds it', {}],
+    ['the next one has begun it', { begun: true }],
+    ['someone after the next one holds it', { token: 2 + BELIEVED }],
+    ['the next one gave it back', { state: 'free', attempt: 1 }],
+    ['it is free for so long that it may be forgotten', { state: 'free', attempt: 1, until: 0 }],
+  ] as const)('takes its crash back: %s', (_, there) => {
+    expect(acquitRow(row(there), held)).toStrictEqual(row({ ...there, crashes: 2 }))
+  })
+
+  it.each([
+    ['no row', undefined],
+    ['nobody took it', row({ token: 6 })],
+    ['its own claim was a later one', row({ token: 5 })],
+    ['none was counted', row({ crashes: 0 })],
+    ['a newer life', row({ generation: 2 })],
+    ['an older life', row({ generation: 0 })],
+    ['another attempt', row({ attempt: 3 })],
+    ['this attempt was spent', row({ state: 'free' })],
+    ['done', row({ state: 'done' })],
+    ['dead', row({ state: 'dead', attempt: 1 })],
+    ['it came back too often', row({ token: 3 + BELIEVED })],
+  ])('%s: nothing to take back', (_, there) => {
+    expect(acquitRow(there, held)).toBeUndefined()
   })
 })
 

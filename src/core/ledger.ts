@@ -114,6 +114,25 @@ export const beginRow = (row: LedgerRow | undefined, { token }: Held): LedgerRow
   row && row.token === token && row.state === 'claimed' ? { ...row, begun: true } : undefined
 
 /**
+ * So many claims beyond its attempts an event may have, and whoever comes back is believed. One that blocks its process for
+ * longer than the lease comes back each time, from one process to the next: it must have an end as well.
+ */
+export const BELIEVED = 20
+
+/**
+ * The row after a holder came back that had been taken for dead, because it stood still for longer than its claim: what
+ * was counted is taken back. undefined: nothing was counted for it. Once only, and only by one who was claimed
+ * beyond suspicion or begun: nobody else's end is counted.
+ */
+export const acquitRow = (row: LedgerRow | undefined, { key, token }: Held): LedgerRow | undefined => {
+  if (!row || row.generation !== key.generation || row.crashes === 0) return undefined
+  if (row.token <= token || row.token > key.attempt + BELIEVED) return undefined
+  if (row.state !== 'claimed' && row.state !== 'free') return undefined
+  const attempt = row.state === 'claimed' ? row.attempt : row.attempt + 1
+  return attempt === key.attempt ? { ...row, crashes: row.crashes - 1 } : undefined
+}
+
+/**
  * The row after its claim ended; undefined where the token is no longer the current one. Whoever came to an
  * end of its own is cleared of suspicion; one that is freed is not: nobody can be sure that it has run.
  */

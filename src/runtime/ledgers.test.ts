@@ -40,6 +40,13 @@ const noting = (name: string, log: string[], down = () => false): Ledger => {
         'renew',
         held.map(({ key }) => key.id),
       ),
+    acquit: async (held) => {
+      note(
+        'acquit',
+        held.map(({ key }) => key.id),
+      )
+      return held.map(({ key }) => key.id === 'late')
+    },
     finish: async (ends) => {
       note(
         'finish',
@@ -57,6 +64,13 @@ const bench = (down?: () => boolean) => {
 }
 
 describe('several ledgers', () => {
+  it('take a crash back where it was counted, and answer in order', async () => {
+    const { log, all } = bench()
+    const held = [heldOf('a', 'far'), heldOf('late'), heldOf('late', 'far')]
+    expect(await all.acquit(held)).toEqual([false, true, true])
+    expect(log).toEqual(['far acquit a late', 'own acquit late'])
+  })
+
   it('mark a suspect as begun where its claim is kept', async () => {
     const { log, all } = bench()
     expect(await all.begin(heldOf('a', 'far'))).toBe(true)

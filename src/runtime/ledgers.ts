@@ -21,6 +21,7 @@ export const createLedgers = (own: Ledger, named: ReadonlyMap<string, Ledger>): 
     named: {
       claim: all.claim,
       begin: all.begin,
+      acquit: all.acquit,
       renew: (held, until) =>
         all.renew(
           held.filter(({ key }) => isNamed(key)),
@@ -71,6 +72,11 @@ const sorting = (of: (store: string | undefined) => Ledger): Ledger => ({
         ),
       ),
     )
+  },
+  acquit: async (held) => {
+    const groups = groupsOf(held, ({ key }) => key.store)
+    const answers = groups.map(({ store, items }) => of(store).acquit(items.map(({ item }) => item)))
+    return inOrder(groups, await together(answers))
   },
   finish: async (ends) => {
     const groups = groupsOf(ends, ({ held }) => held.key.store)

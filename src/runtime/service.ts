@@ -1,14 +1,15 @@
 import type { Ledger } from '../contracts/ledger.ts'
 import type { Store } from '../contracts/store.ts'
 import type { Tools } from '../contracts/tools.ts'
-import type { Delivery, Subscription, Transport } from '../contracts/transport.ts'
+import type { Delivery, Inlet, Subscription, Transport } from '../contracts/transport.ts'
 import type { LedgerKey } from '../core/ledger.ts'
 import type { Millis } from '../core/time.ts'
 import { type Bag, createBag } from './bag.ts'
 import { type BatchesOptions, batchesFor } from './batches.ts'
 import { createCaps } from './caps.ts'
-import { claimAll, claimed, heldBy, isSuspect } from './claims.ts'
+import { claimAll, claimed, isSuspect } from './claims.ts'
 import { createGate, type Gate } from './gate.ts'
+import { createKeeping, type KeptDoor } from './keeping.ts'
 import { createLanes } from './lanes.ts'
 import { closeInlet, releaseClaims } from './leave.ts'
 import { type Ledgers, settlerByStore, withOwnClaims } from './ledgers.ts'
@@ -29,7 +30,7 @@ export interface RunningService {
 }
 
 export interface ServiceOptions
-  extends Omit<WalkOptions, 'abandon' | 'begin' | 'batches'>,
+  extends Omit<WalkOptions, 'abandon' | 'begin' | 'lost' | 'batches'>,
     Pick<BatchesOptions, 'window' | 'batchFor'> {
   readonly name: string
   readonly concurrency: number
@@ -45,7 +46,9 @@ export interface ServiceOptions
   readonly txStore: Store | undefined
 }
 
-interface OpenDoor extends Door {
+interface OpenDoor extends Door, KeptDoor {
+  readonly subscription: Subscription
+  readonly inlet: Inlet
   /** Keeps the claims that its deliveries don't bring along; undefined: there are none. */
   readonly ledger: Ledger | undefined
   /** Which claim of that ledger a delivery needs. */
@@ -74,7 +77,9 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
   const lanes = createLanes(options.concurrency, options.solo, batches && (() => batches.size))
   const admitting = new Set<Promise<void>>()
   const capOf = createCaps()
-  const walk = createWalk({ ...options, abandon: abandon.signal, begin: ledgers.all.begin, batches })
+  const keeping = createKeeping(name, ledgers.all, tools)
+  const { begin, lost } = keeping
+  const walk = createWalk({ ...options, abandon: abandon.signal, begin, lost, batches })
 
   const openDoor = async (from: Transport, subscription: Subscription): Promise<OpenDoor> => {
     const { claims, later } = from.can
@@ -98,6 +103,7 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
       },
       settler,
       out: createBag(),
+      kept: clock.now(),
       wake: undefined,
       pulling: new AbortController(),
       gate: createGate(subscription, plan, options.guards, from.can.except),
@@ -139,6 +145,8 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
       }
       // quick handlers end within this turn: their settlements and the next gulp then share a commit
       await clock.sleep(0)
+      const late = keeping.catchUp(door)
+      if (late) await late
       try {
         const room = Math.min(window, most) - door.out.size
         const batch = await receive(door, Math.min(room, atOnce), except)
@@ -232,29 +240,6 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
     door.wake = undefined
   }
 
-  /** Keeps what is out ours: leases and claims are shorter than the longest handler. */
-  const keep = async (door: OpenDoor): Promise<void> => {
-    const { lease } = door.subscription
-    for (;;) {
-      await clock.sleep(lease / 3, closed.signal)
-      if (closed.signal.aborted) return
-      const out = door.out.values()
-      if (out.length === 0) continue
-      const until = clock.now() + lease
-      try {
-        await door.inlet.extend(out, until)
-        await door.ledger?.renew(out.flatMap(heldBy), until)
-      } catch (error) {
-        journal({
-          at: clock.now(),
-          is: 'trouble',
-          where: `keeping deliveries of ${name}`,
-          error: error as Error,
-        })
-      }
-    }
-  }
-
   const closed = new AbortController()
   const doors: OpenDoor[] = []
   for (const subscription of plan.subscriptions) {
@@ -262,7 +247,7 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
     if (companion) doors.push(await openDoor(companion, subscription))
   }
   const pulling = doors.map(pull)
-  const keeping = doors.map(keep)
+  const kept = doors.map((door) => keeping.keep(door, closed.signal))
   journal({ at: clock.now(), is: 'started', service: name })
 
   return {
@@ -295,7 +280,7 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
       await over
       for (const door of doors) await door.settler.idle()
       closed.abort()
-      await Promise.all(keeping)
+      await Promise.all(kept)
       for (const door of doors) await releaseClaims(door, tools)
       for (const { inlet } of doors) await closeInlet(inlet, name, tools)
       journal({ at: clock.now(), is: 'drained', service: name })

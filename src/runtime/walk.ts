@@ -51,6 +51,8 @@ export interface WalkOptions extends Pick<Surroundings, 'publish' | 'make' | 'tr
   readonly guards: Guards
   /** Before a suspect is run: marks its claim, and answers whether it is still ours. */
   readonly begin: (held: Held) => Promise<boolean>
+  /** Its claim was taken from us, though we live. Never rejects. */
+  readonly lost: (delivery: Delivery) => Promise<void>
   /** There where a handler takes its events together. */
   readonly batches?: Batches | undefined
 }
@@ -76,6 +78,12 @@ export const createWalk = (options: WalkOptions) => {
       door.settler.settle(step, (settled) => {
         if (settled === 'done' || at?.tx?.acked) told()
         else journal({ at: clock.now(), is: 'lost', ...fact() })
+        if (settled === 'lost' && claim?.is === 'fresh') {
+          return void options.lost(delivery).then(() => {
+            leave()
+            slot.ended()
+          })
+        }
         leave()
         slot.ended()
       })

@@ -13,6 +13,7 @@ export type Point =
   | 'claim'
   | 'begin'
   | 'renew'
+  | 'acquit'
   | 'finish'
 
 /**
@@ -116,5 +117,6 @@ export const faultyLedger = (ledger: Ledger, faults: Faults): Ledger => ({
   claim: (keys, until) => at(faults, 'claim', () => ledger.claim(keys, until)),
   begin: (held) => at(faults, 'begin', () => ledger.begin(held)),
   renew: (held, until) => at(faults, 'renew', () => ledger.renew(held, until)),
+  acquit: (held) => at(faults, 'acquit', () => ledger.acquit(held)),
   finish: (ends) => at(faults, 'finish', () => ledger.finish(ends)),
 })

@@ -45,6 +45,7 @@ export const mortal = async (
     claim: alive(ledger.claim),
     begin: alive(ledger.begin),
     renew: alive(ledger.renew),
+    acquit: alive(ledger.acquit),
     finish: alive(ledger.finish),
   })
   const app = createApp({

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import type { Ledger } from '../../src/contracts/ledger.ts'
 import {
+  acquitRow,
   beginRow,
   type Claim,
   claimRow,
@@ -33,6 +34,12 @@ export const modelLedger = (now: () => number): Ledger => {
         if (row?.state === 'claimed' && row.token === token) rows.set(name(key), { ...row, until })
       }
     },
+    acquit: async (held) =>
+      held.map((each) => {
+        const row = acquitRow(rows.get(name(each.key)), each)
+        if (row) rows.set(name(each.key), row)
+        return row !== undefined
+      }),
     finish: async (ends) =>
       ends.map(({ held, as }) => {
         const row = finishRow(rows.get(name(held.key)), held, as, now())
@@ -46,6 +53,7 @@ export type Act =
   | { readonly do: 'claim'; readonly keys: readonly Omit<LedgerKey, 'service'>[]; readonly lease: number }
   | { readonly do: 'finish'; readonly ends: readonly { readonly which: number; readonly as: Ending }[] }
   | { readonly do: 'begin'; readonly which: number }
+  | { readonly do: 'acquit'; readonly which: number }
   | { readonly do: 'renew'; readonly which: readonly number[]; readonly lease: number }
   | { readonly do: 'wait'; readonly ms: number }
 
@@ -87,6 +95,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
     }),
   },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('begin' as const), which }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('acquit' as const), which }) },
   {
     weight: 2,
     arbitrary: fc.record({
@@ -125,6 +134,8 @@ export const doBoth = async (
         )
       case 'begin':
         return Promise.all(some(act.which).map((one) => ledger.begin(one)))
+      case 'acquit':
+        return ledger.acquit(some(act.which))
       case 'renew':
         return ledger.renew(act.which.flatMap(some), clock.now() + act.lease)
       case 'wait':

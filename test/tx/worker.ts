@@ -77,6 +77,7 @@ const effect = async (
   }
 }
 
+// it dies within handlers: where each life begins after the last one's leases, an event is alone with the third such death
 const app = await reprieve({
   transport,
   store,
@@ -84,7 +85,7 @@ const app = await reprieve({
   rules: readRules(
     `version: 1
 policies: { hurried: { backoff: fixed, delay: 100ms, jitter: half, retries: 20, window: 5m } }
-defaults: { policy: hurried, concurrency: 5, window: 10, lease: 2s, timeout: 10s, idempotency: { pattern: transaction } }`,
+defaults: { policy: hurried, concurrency: 5, window: 10, lease: 2s, timeout: 10s, idempotency: { pattern: transaction }, poison: { crashes: 100 } }`,
     'test.yaml',
   ),
   journal: (fact) => {

@@ -1,5 +1,6 @@
 import type { Finish, Ledger } from '../../contracts/ledger.ts'
 import {
+  acquitRow,
   beginRow,
   type Claim,
   claimRow,
@@ -15,6 +16,7 @@ export interface Rows {
   claim(key: LedgerKey, now: Instant, until: Instant): Claim
   begin(held: Held): boolean
   renew(held: Held, until: Instant): void
+  acquit(held: Held): boolean
   finish(end: Finish, now: Instant): boolean
 }
 
@@ -43,6 +45,11 @@ export const openRows = (): Rows => {
       const row = rows.get(nameOf(key))
       if (row?.state === 'claimed' && row.token === token) rows.set(nameOf(key), { ...row, until })
     },
+    acquit: (held) => {
+      const row = acquitRow(rows.get(nameOf(held.key)), held)
+      if (row) rows.set(nameOf(held.key), row)
+      return row !== undefined
+    },
     finish: ({ held, as }, now) => {
       const row = finishRow(rows.get(nameOf(held.key)), held, as, now)
       if (row) rows.set(nameOf(held.key), row)
@@ -59,5 +66,6 @@ export const ledgerOf = (rows: Rows, now: () => Instant): Ledger => ({
   renew: async (held, until) => {
     for (const each of held) rows.renew(each, until)
   },
+  acquit: async (held) => held.map(rows.acquit),
   finish: async (ends) => ends.map((end) => rows.finish(end, now())),
 })

@@ -40,6 +40,12 @@ export const ledgerOf = (
       if (held.length > 0)
         await again(() => pool.ask(statements.renew(inOrder(held, heldName), instant(until))))
     },
+    acquit: async (held) => {
+      if (held.length === 0) return []
+      const { rows } = await again(() => pool.ask(statements.acquit(inOrder(held, heldName))))
+      const acquitted = new Set(rows.map(({ service, id }) => textOf({ service, id } as Name)))
+      return held.map((each) => acquitted.delete(textOf(heldName(each))))
+    },
     finish: async (ends) => {
       if (ends.length === 0) return []
       const now = clock.now()

@@ -1,4 +1,4 @@
-import type { Held, LedgerRow } from '../../core/ledger.ts'
+import { BELIEVED, type Held, type LedgerRow } from '../../core/ledger.ts'
 import type { Instant } from '../../core/time.ts'
 import type { Result, Statement } from './client.ts'
 import { type Name, nameOf } from './keys.ts'
@@ -24,6 +24,8 @@ export interface RowStatements {
   /** Answers with one row where its token was the current one. */
   begin(held: Held): Statement
   renew(held: readonly Held[], until: Instant): Statement
+  /** Answers with the names of those from which a crash was taken back: `acquitRow` as a statement. */
+  acquit(held: readonly Held[]): Statement
   /** Answers with name and token of those whose token was the current one. Crashes: 1 keeps those of who was not begun. */
   finish(rows: readonly Kept[]): Statement
   read(row: Result['rows'][number]): HeldRow
@@ -37,6 +39,9 @@ unnest($1::text[], $2::text[], $3::text[], $4::smallint[], $5::integer[], $6::in
   $8::bigint[], $9::bigint[]) WITH ORDINALITY AS g(${COLUMNS}, place)`
 const NAMES = 'unnest($1::text[], $2::text[]) AS g(service, id)'
 const HELD = 'unnest($1::text[], $2::text[], $3::bigint[]) AS g(service, id, token)'
+const RETURNED = `
+unnest($1::text[], $2::text[], $3::bigint[], $4::integer[], $5::integer[])
+  AS g(service, id, token, generation, attempt)`
 const SAME = 'l.service = g.service AND l.id = g.id'
 const OURS = `${SAME} AND l.token = g.token AND l.state = 0`
 
@@ -61,6 +66,13 @@ export const rowStatements = (schema: string): RowStatements => {
       WHERE service = $1 AND id = $2 AND token = $3 AND state = 0 RETURNING token`,
     renew: `WITH ${locked(HELD)} UPDATE ${ledger} AS l SET until = $4
       FROM ${HELD} WHERE (SELECT count(*) FROM mine) > 0 AND ${OURS}`,
+    acquit: `WITH mine AS MATERIALIZED (
+        SELECT l.service, l.id FROM ${RETURNED} JOIN ${ledger} AS l ON ${SAME}
+        WHERE l.generation = g.generation AND l.crashes > 0 AND l.token > g.token
+          AND l.token <= g.attempt + ${BELIEVED}
+          AND ((l.state = 0 AND l.attempt = g.attempt) OR (l.state = 1 AND l.attempt = g.attempt - 1))
+        ORDER BY l.service, l.id FOR UPDATE OF l)
+      UPDATE ${ledger} AS l SET crashes = l.crashes - 1 FROM mine AS g WHERE ${SAME} RETURNING l.service, l.id`,
     finish: `WITH ${locked(GIVEN)} UPDATE ${ledger} AS l
       SET state = g.state, attempt = g.attempt, until = g.until,
         crashes = l.crashes * g.crashes
@@ -88,6 +100,16 @@ export const rowStatements = (schema: string): RowStatements => {
         names.map(({ id }) => id),
         held.map(({ token }) => token),
         until,
+      ])
+    },
+    acquit: (held) => {
+      const names = held.map(({ key }) => nameOf(key))
+      return named('acquit', [
+        names.map(({ service }) => service),
+        names.map(({ id }) => id),
+        held.map(({ token }) => token),
+        held.map(({ key }) => key.generation),
+        held.map(({ key }) => key.attempt),
       ])
     },
     finish: (rows) => named('finish', columnsOf(rows)),

@@ -1,9 +1,16 @@
 import type { Ledger } from '../../contracts/ledger.ts'
 import type { Tools } from '../../contracts/tools.ts'
-import { type Claim, finishRow, type Held, type LedgerKey, type LedgerRow } from '../../core/ledger.ts'
+import {
+  BELIEVED,
+  type Claim,
+  finishRow,
+  type Held,
+  type LedgerKey,
+  type LedgerRow,
+} from '../../core/ledger.ts'
 import type { Instant } from '../../core/time.ts'
 import type { Link } from './link.ts'
-import { BEGIN, CLAIM, FINISH, RENEW } from './scripts.ts'
+import { ACQUIT, BEGIN, CLAIM, FINISH, RENEW } from './scripts.ts'
 import { createUnanswered } from './unanswered.ts'
 
 /**
@@ -50,6 +57,17 @@ export const ledgerOf = (link: Link, prefix: string, { clock, dice }: Tools): Le
         },
       )
     },
+    acquit: (held) =>
+      byService(
+        held,
+        ({ key }) => key.service,
+        async (some) => {
+          const words = some.flatMap(({ key, token }) => [`${token}`, `${key.generation}`, `${key.attempt}`])
+          const rows = some.map(({ key }) => rowOf(key))
+          const answers = await link.run(ACQUIT, rows, [now(clock.now()), `${BELIEVED}`, ...words])
+          return (answers as readonly unknown[]).map((answer) => Number(answer) === 1)
+        },
+      ),
     finish: (ends) =>
       byService(
         ends,

@@ -116,6 +116,33 @@ end
 return answers
 `)
 
+/**
+ * KEYS: rows. ARGV: now, how many claims are believed, then token, generation and attempt for each key. Answers 1 where a
+ * crash was taken back: `acquitRow` once more.
+ */
+export const ACQUIT = scriptOf(`${ROW}
+local now, believed = tonumber(ARGV[1]), tonumber(ARGV[2])
+local function acquitted(row, token, generation, attempt)
+  if not row or row.generation ~= generation or row.crashes == 0 then return false end
+  if row.token <= token or row.token > attempt + believed then return false end
+  if row.state == 'claimed' then return row.attempt == attempt end
+  return row.state == 'free' and row.attempt == attempt - 1
+end
+local answers = {}
+for i, key in ipairs(KEYS) do
+  local at = i * 3
+  local row = read(redis.call('GET', key))
+  if acquitted(row, tonumber(ARGV[at]), tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])) then
+    row.crashes = row.crashes - 1
+    keep(key, row, now, row.state == 'claimed' and ABANDONED or ENDED)
+    answers[i] = 1
+  else
+    answers[i] = 0
+  end
+end
+return answers
+`)
+
 /** KEYS: rows. ARGV: now, until, then a token for each key. */
 export const RENEW = scriptOf(`${ROW}
 local now, untl = tonumber(ARGV[1]), tonumber(ARGV[2])

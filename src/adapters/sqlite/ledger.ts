@@ -2,6 +2,7 @@ import type { Ledger } from '../../contracts/ledger.ts'
 import type { Tools } from '../../contracts/tools.ts'
 import type { Marked } from '../../contracts/tx.ts'
 import {
+  BELIEVED,
   type Claim,
   claimRow,
   type Ending,
@@ -27,6 +28,7 @@ export const ledgerOf = (file: File, writer: Writer, { clock }: Tools): Ledger =
     writer.write(() => {
       for (const each of held) renewClaim(file, each, until)
     }, held.length),
+  acquit: (held) => writer.write(() => held.map((each) => acquit(file, each)), held.length),
   finish: (ends) =>
     writer.write(() => {
       const now = clock.now()
@@ -117,6 +119,15 @@ UPDATE reprieve_ledger SET until = ? WHERE service = ? AND id = ? AND token = ? 
 export const renewClaim = (file: File, { key, token }: Held, until: Instant): void => {
   file.sql(RENEW).run(instant(until), key.service, key.id, token)
 }
+
+/** `acquitRow` as a statement. */
+const ACQUIT = `
+UPDATE reprieve_ledger SET crashes = crashes - 1
+WHERE service = ?1 AND id = ?2 AND generation = ?3 AND crashes > 0 AND token > ?4 AND token <= ?5 + ${BELIEVED}
+  AND ((state = 0 AND attempt = ?5) OR (state = 1 AND attempt = ?5 - 1))`
+
+const acquit = (file: File, { key, token }: Held): boolean =>
+  file.sql(ACQUIT).run(key.service, key.id, key.generation, token, key.attempt).changes === 1
 
 /** Crashes: 0, or as many as there are. */
 const END = `

@@ -4,7 +4,17 @@ import type { Claim, Ending, Held, LedgerKey } from '../../core/ledger.ts'
 import type { Letter } from '../../core/letter.ts'
 import type { Parcel } from '../../core/parcel.ts'
 import type { Instant } from '../../core/time.ts'
-import { type Expectation, type Fate, nameOf, newFate, type Out, type Run, tellParcel } from './fate.ts'
+import {
+  type Expectation,
+  endsOf,
+  type Fate,
+  isWith,
+  nameOf,
+  newFate,
+  type Out,
+  type Run,
+  tellParcel,
+} from './fate.ts'
 import type { Concern, Life } from './life.ts'
 import { checkBeginning, orphan } from './runs.ts'
 import { KILLS } from './scenario.ts'
@@ -24,6 +34,8 @@ export interface Account {
   doubled(concern: Concern): void
   /** Of all that this process has out. */
   excuseAll(life: Life): void
+  /** With all that it has out. */
+  died(life: Life): void
   /** The publisher was told that it is durable. */
   accepted(id: string): void
   /** The world took it in, for one service. */
@@ -97,17 +109,18 @@ export const createAccount = (now: () => Instant, trace: (who: string, what: str
     expect: (expected) => void fates.set(nameOf(expected), newFate(expected)),
     excuse: ({ service, id }) => {
       const fate = fates.get(nameOf({ service, id }))
-      if (fate) fate.excuses++
+      if (!fate) return
+      fate.excuses++
+      fate.mishaps++
     },
     doubled: ({ service, id }) => {
       fateOf(service, id).copies++
     },
     excuseAll: (life) => {
-      for (const fate of fates.values()) {
-        const { outs: own, runs, claimedBy } = fate
-        const isHis = ({ life: holder }: Out) => holder === life
-        if (claimedBy === life || own.some(isHis) || [...runs].some(({ out }) => isHis(out))) fate.excuses++
-      }
+      for (const fate of fates.values()) if (isWith(life, fate)) fate.excuses++
+    },
+    died: (life) => {
+      for (const fate of fates.values()) if (isWith(life, fate)) fate.ends++
     },
     accepted: (id) => {
       for (const fate of fates.values()) if (fate.id === id) fate.accepted ??= now()
@@ -167,7 +180,7 @@ export const createAccount = (now: () => Instant, trace: (who: string, what: str
     buried: (life, { service, event, trail, id, kind }) => {
       const fate = fateOf(service, event.id)
       trace(life.name, `${nameOf(fate)} buried, life ${trail.generation}, ${trail.spent} spent`)
-      if (kind === 'crash' && fate.does !== 'kills' && fate.excuses < KILLS)
+      if (kind === 'crash' && fate.does !== 'kills' && endsOf(fate, now()) < (fate.dedup ? KILLS : KILLS - 1))
         broken('I7', `${nameOf(fate)} was quarantined for what others did`)
       if (!fate.deaths.has(trail.generation)) {
         fate.deaths.set(trail.generation, { moment: ++moment, letter: id })

@@ -38,8 +38,14 @@ export interface Fate extends Expectation {
   readonly deaths: Map<number, { readonly moment: number; readonly letter: string }>
   /** Things that went wrong with it by intent. While there are none nothing is excused. */
   excuses: number
+  /** Those of them that hit one call: a claim whose answer was lost is one that nobody knows of. */
+  mishaps: number
   /** Processes that its handler ended. */
   kills: number
+  /** How often a process that ran it stood still. */
+  stuns: number
+  /** Processes that died of anything while they had it. */
+  ends: number
   /** The earliest time for its next delivery, while there is one parcel of it. */
   due: Instant
   readonly failures: Map<number, number>
@@ -82,7 +88,10 @@ export const newFate = (expected: Expectation): Fate => ({
   recorded: undefined,
   deaths: new Map(),
   excuses: 0,
+  mishaps: 0,
   kills: 0,
+  stuns: 0,
+  ends: 0,
   due: 0,
   failures: new Map(),
   keys: new Set(),
@@ -91,6 +100,16 @@ export const newFate = (expected: Expectation): Fate => ({
   token: 0,
   claimedBy: undefined,
 })
+
+/** Whether this process has anything of it. */
+export const isWith = (life: Life, { claimedBy, outs, runs }: Fate): boolean => {
+  const isHis = (out: Out) => out.life === life
+  return claimedBy === life || outs.some(isHis) || [...runs].some(({ out }) => isHis(out))
+}
+
+/** How often one who had it died, or could not say that it lives: it stands still, or a call went wrong. */
+export const endsOf = ({ ends, mishaps, outs }: Fate, now: Instant): number =>
+  ends + mishaps + outs.filter(({ life }) => !life.dead && life.pausedUntil > now).length
 
 export const isOver = (fate: Fate): boolean => fate.doneAt !== undefined || fate.deaths.size > 0
 

@@ -116,6 +116,7 @@ export const gateLedger = (ledger: Ledger, life: Life): Ledger => ({
   claim: (keys, until) => life.gate('claim', keys, () => ledger.claim(keys, until)),
   begin: (held) => life.gate('begin', [held.key], () => ledger.begin(held)),
   renew: (held, until) => life.gate('renew', held.map(keyOf), () => ledger.renew(held, until)),
+  acquit: (held) => life.gate('acquit', held.map(keyOf), () => ledger.acquit(held)),
   finish: (ends) =>
     life.gate(
       'finish',

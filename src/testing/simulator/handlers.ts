@@ -5,7 +5,7 @@ import type { Chance } from './chance.ts'
 import type { Run } from './fate.ts'
 import type { Life } from './life.ts'
 import type { Downstream } from './mail.ts'
-import { type Does, TIMEOUT } from './scenario.ts'
+import { type Does, KILLS, TIMEOUT } from './scenario.ts'
 
 export interface Stage {
   readonly account: Account
@@ -80,6 +80,9 @@ const act = async (
       life.crash(`of ${fate.id}`)
       await clock.sleep(1)
       return undefined
+    case 'stuns':
+      if (fate.stuns++ <= KILLS) await life.stand()
+      return effect()
     case 'calls':
       await ctx.call('mail', () => mail.send(life, ctx.attempt > 1))
       return effect()

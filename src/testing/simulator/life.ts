@@ -23,6 +23,8 @@ export interface Life extends Owner {
   gate<T>(point: string, concerns: readonly Concern[], act: () => Promise<T> | T): Promise<T>
   /** How long a call may be on its way, and a moment at which other processes come in between. */
   step(): Promise<void>
+  /** Stands still for longer than its leases last. */
+  stand(): Promise<void>
   crash(why: string): void
 }
 
@@ -39,6 +41,7 @@ export interface LifeOptions {
   readonly excuse: (concern: Concern) => void
   /** What is out is excused when a process dies or stands still. */
   readonly excuseAll: (life: Life) => void
+  readonly died: (life: Life) => void
   readonly onCrash: (life: Life) => void
   /** The broker takes back what it handed to this process. */
   readonly cut: (life: Life) => void
@@ -56,6 +59,7 @@ export const startLife = (options: LifeOptions): Life => {
     if (life.dead) return
     trace(name, `dies: ${why}`)
     options.excuseAll(life)
+    options.died(life)
     life.dead = true
     gone.abort()
     options.onCrash(life)
@@ -65,6 +69,12 @@ export const startLife = (options: LifeOptions): Life => {
     const latency = options.weather()?.latency ?? 0
     const ms = latency > 0 && chance.happens(0.5) ? chance.int(0, latency) : 0
     return new Promise((resolve) => void scheduler.after(ms, resolve, life))
+  }
+
+  const stand = (): Promise<void> => {
+    options.excuseAll(life)
+    life.pausedUntil = scheduler.now() + options.stall
+    return step()
   }
 
   const faultNow = (): Fault | undefined => {
@@ -94,11 +104,8 @@ export const startLife = (options: LifeOptions): Life => {
       return never()
     }
     if (fault === 'answer lost') throw new Injected(`the answer to ${point} was lost on purpose`)
-    if (fault === 'stall') {
-      options.excuseAll(life)
-      life.pausedUntil = scheduler.now() + options.stall
-      await step()
-    } else if (fault === 'cut') {
+    if (fault === 'stall') await stand()
+    else if (fault === 'cut') {
       options.excuseAll(life)
       options.cut(life)
     } else if (chance.happens(0.2)) await step()
@@ -115,6 +122,7 @@ export const startLife = (options: LifeOptions): Life => {
     gone: gone.signal,
     gate,
     step,
+    stand,
     crash,
   }
   const clock = scheduler.clockOf(life)

@@ -1,71 +1,14 @@
-import type { Delivery, Inlet, Settlement, Subscription, Transport } from '../../contracts/transport.ts'
 import type { LedgerKey } from '../../core/ledger.ts'
-import type { Life } from './life.ts'
+import {
+  lostIsDone,
+  neverExtended,
+  redeliveredUnsaid,
+  retryInMemory,
+  retryInSlot,
+  settling,
+  withInlet,
+} from './faulty-inlets.ts'
 import type { Plant } from './plant.ts'
-
-const withInlet = (transport: Transport, change: (inlet: Inlet, to: Subscription) => Inlet): Transport => ({
-  ...transport,
-  subscribe: async (to) => change(await transport.subscribe(to), to),
-})
-
-/** Settles something else than was asked. */
-const settling =
-  (change: (settlement: Settlement) => Settlement) =>
-  (transport: Transport): Transport =>
-    withInlet(transport, (inlet) => ({ ...inlet, settle: (batch) => inlet.settle(batch.map(change)) }))
-
-/** The waits are kept in the process: whoever dies takes them along. */
-const retryInMemory = (transport: Transport, { clock }: Life): Transport =>
-  withInlet(transport, (inlet, to) => ({
-    ...inlet,
-    settle: (batch) =>
-      inlet.settle(
-        batch.map((settlement) => {
-          if (settlement.do !== 'later') return settlement
-          const { delivery, parcel } = settlement
-          void clock.sleep(parcel.due - clock.now()).then(() => transport.forward(to, [parcel]))
-          return { do: 'ack', delivery }
-        }),
-      ),
-  }))
-
-/** The wait is waited in the slot, and the event then handed back: nobody else gets on meanwhile. */
-const retryInSlot = (transport: Transport, { clock }: Life): Transport =>
-  withInlet(transport, (inlet) => ({
-    ...inlet,
-    settle: async (batch) => {
-      const due = Math.max(...batch.map((each) => (each.do === 'later' ? each.parcel.due : 0)))
-      if (due > clock.now()) await clock.sleep(due - clock.now())
-      return inlet.settle(batch)
-    },
-  }))
-
-const neverExtended = (transport: Transport): Transport =>
-  withInlet(transport, (inlet) => ({ ...inlet, extend: async () => undefined }))
-
-const lostIsDone = (transport: Transport): Transport =>
-  withInlet(transport, (inlet) => ({
-    ...inlet,
-    settle: async (batch) =>
-      (await inlet.settle(batch)).map((answer) => (answer === 'lost' ? 'done' : answer)),
-  }))
-
-const redeliveredUnsaid = (transport: Transport): Transport =>
-  withInlet(transport, (inlet) => {
-    const originals = new Map<Delivery, Delivery>()
-    const original = (delivery: Delivery) => originals.get(delivery) ?? delivery
-    return {
-      ...inlet,
-      receive: async (...asked) =>
-        (await inlet.receive(...asked)).map((delivery) => {
-          const copy = { ...delivery, redelivered: false }
-          originals.set(copy, delivery)
-          return copy
-        }),
-      settle: (batch) => inlet.settle(batch.map((each) => ({ ...each, delivery: original(each.delivery) }))),
-      extend: (deliveries, until) => inlet.extend(deliveries.map(original), until),
-    }
-  })
 
 const nameOf = ({ service, id }: LedgerKey): string => `${service}/${id}`
 
@@ -229,6 +172,12 @@ export const PLANTED: readonly Plant[] = [
     what: 'a suspect is run without a mark that it was begun',
     breaks: ['I5'],
     rows: (rows) => ({ ...rows, begin: () => true }),
+  },
+  {
+    name: 'stall taken for death',
+    what: 'a process that stood still, and lives, is counted as one that died of what it had',
+    breaks: ['I7'],
+    ledger: (ledger) => ({ ...ledger, acquit: async (held) => held.map(() => false) }),
   },
   {
     name: 'redelivered unsaid',

@@ -22,6 +22,7 @@ export type Does =
   | 'refused' // answers dead(…)
   | 'broken' // its data can't be read
   | 'kills' // the process, each time
+  | 'stuns' // the process stands still for longer than its leases, so often that it would be quarantined for deaths
   | 'calls' // the dependency, which has an outage
 
 export interface Planned {
@@ -143,7 +144,8 @@ const expectationsOf = (book: RuleBook, event: Event, does: Does): readonly Expe
 const plan = (n: number, chance: Chance, ordered: boolean): Planned => {
   const common = chance.pick(['plain.made', 'plain.made', 'mail.sent', 'line.moved'])
   const type = chance.happens(0.01) ? 'bomb.armed' : common
-  const does = type === 'mail.sent' ? 'calls' : type === 'bomb.armed' ? 'kills' : whatOf(chance)
+  const bomb = n % 2 === 0 ? 'kills' : 'stuns'
+  const does = type === 'mail.sent' ? 'calls' : type === 'bomb.armed' ? bomb : whatOf(chance)
   const priority = chance.pick([undefined, undefined, 'high' as const])
   const orderkey = type === 'line.moved' && ordered ? chance.pick(['red', 'blue']) : undefined
   const event: Event = {

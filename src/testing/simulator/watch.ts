@@ -70,6 +70,7 @@ export const watchLedger = (ledger: Ledger, account: Account, life: Life): Ledge
   },
   begin: ledger.begin,
   renew: ledger.renew,
+  acquit: ledger.acquit,
   finish: async (ends) => {
     const answers = await ledger.finish(ends)
     for (const [i, { held, as }] of ends.entries()) account.finished(life, held, as, answers[i]!)

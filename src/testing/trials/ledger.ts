@@ -168,6 +168,33 @@ export const ledgerTrials: readonly Trial[] = [
     assert.equal(await ledger.begin(second.held), false)
   }),
 
+  trial(
+    'a holder that was taken for dead and comes back takes its crash back, once',
+    async ({ ledger, key, finish }, world) => {
+      const claim = async () => {
+        const [claimed] = await ledger.claim([key], world.now() + 200)
+        if (claimed?.is !== 'fresh') throw new Error('not fresh')
+        return claimed
+      }
+      const [lapsed, unknown] = [await claim(), { key: { ...key, id: 'unknown' }, token: 1 }]
+      assert.deepEqual(await ledger.acquit([lapsed.held, unknown]), [false, false], 'nothing was counted')
+      await world.wait(250)
+      const second = await claim()
+      assert.equal(second.crashes, 1)
+      assert.equal(await ledger.begin(second.held), true)
+      await world.wait(250)
+      assert.equal((await claim()).crashes, 2)
+      assert.deepEqual(await ledger.acquit([second.held]), [true])
+      assert.deepEqual(await ledger.acquit([lapsed.held]), [true])
+      assert.deepEqual(await ledger.acquit([lapsed.held]), [false], 'it is beyond suspicion')
+      await world.wait(250)
+      const last = await claim()
+      assert.equal(last.crashes, 1)
+      assert.equal(await finish(last.held, 'done'), true)
+      assert.deepEqual(await ledger.acquit([second.held]), [false], 'it has come to its end')
+    },
+  ),
+
   trial('a finished claim is no crash', async ({ key, hold, finish, claim }) => {
     await finish(await hold(key), 'free')
     const claimed = await claim(key)
