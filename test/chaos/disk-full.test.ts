@@ -3,10 +3,10 @@ import { mkdtempSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { systemClock } from '../../src/adapters/system/clock.ts'
 import type { Fact } from '../../src/contracts/journal.ts'
 import { later, reprieve } from '../../src/index.ts'
 import { readRules } from '../../src/rules/index.ts'
+import { until } from '../until.ts'
 
 const SIZE = '6m'
 
@@ -36,12 +36,6 @@ const BOOK = `version: 1
 services:
   shop: { policy: { backoff: fixed, delay: 100ms, jitter: none, retries: 3, window: 10m } }
 `
-
-/** Of a disk there is no virtual time. */
-const until = async (isSo: () => boolean): Promise<void> => {
-  for (let n = 0; n < 600 && !isSo(); n++) await systemClock.sleep(100)
-  expect(isSo()).toBe(true)
-}
 
 const disk = smallDisk()
 const why = 'not' in disk ? ` (skipped: no small disk could be made: ${disk.not})` : ''
@@ -85,10 +79,10 @@ describe.skipIf('not' in disk)(`a disk that is full${why}`, () => {
       expect(refused).toMatchObject({ code: 'unavailable', message: expect.stringMatching(/full/) })
 
       // what was taken can't be settled, and stays
-      await until(() => facts.some(({ is }) => is === 'trouble'))
+      await until('trouble', () => facts.some(({ is }) => is === 'trouble'))
       isOpen = true
       rmSync(filler)
-      await until(() => done.size === accepted.length)
+      await until('the last one', () => done.size === accepted.length)
       expect([...done].sort()).toEqual([...accepted].sort())
       accepted.push(await app.publish('order.placed', { note: 'as ever' }))
       expect(facts.filter(({ is }) => is === 'dead')).toEqual([])

@@ -6,14 +6,10 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/adapters/system/clock.ts'
 import { type Fact, later, reprieve } from '../../src/index.ts'
 import { describeWith, kafkaUrl } from '../services/urls.ts'
+import { until } from '../until.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'reprieve-companion-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
-
-const until = async (holds: () => boolean): Promise<void> => {
-  for (let i = 0; i < 600 && !holds(); i++) await systemClock.sleep(50)
-  expect(holds()).toBe(true)
-}
 
 /** A wait longer than the broker keeps moves to the store, and comes back to the same handler from there. */
 const waitsLong = async (transport: string, name: string): Promise<void> => {
@@ -35,7 +31,7 @@ const waitsLong = async (transport: string, name: string): Promise<void> => {
   })
   await app.start()
   await app.publish(`${service}.asked`, { n: 1 })
-  await until(() => facts.some(({ is }) => is === 'held'))
+  await until('it to be held', () => facts.some(({ is }) => is === 'held'))
 
   const store = new DatabaseSync(file, { readOnly: true })
   const waiting = store.prepare('SELECT event, due FROM reprieve_parcel').all() as { due: number }[]
@@ -44,7 +40,7 @@ const waitsLong = async (transport: string, name: string): Promise<void> => {
   expect(waiting[0]!.due - clock.now()).toBeGreaterThan(2.9 * 3_600_000)
 
   ahead = 3 * 3_600_000 + 1000
-  await until(() => facts.some(({ is }) => is === 'done'))
+  await until('its end', () => facts.some(({ is }) => is === 'done'))
   expect(attempts).toEqual([1, 1])
   await app.close()
 }

@@ -13,18 +13,10 @@ import { openIntake } from '../../src/office/ingest.ts'
 import { openAppStore, openTransport } from '../../src/open.ts'
 import { readRules } from '../../src/rules/index.ts'
 import { describeWith, kafkaUrl } from '../services/urls.ts'
+import { until } from '../until.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'reprieve-foreign-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
-
-const until = async <T>(what: string, look: () => Promise<T | undefined> | T | undefined): Promise<T> => {
-  for (let i = 0; i < 300; i++) {
-    const found = await look()
-    if (found) return found
-    await systemClock.sleep(50)
-  }
-  throw new Error(`waited 15 s for ${what}`)
-}
 
 const fresh = (what: string): string => `foreign-${what}-${randomUUID().slice(0, 13)}`
 

@@ -5,22 +5,13 @@ import { join } from 'node:path'
 import { Admin, Consumer, Producer } from '@platformatic/kafka'
 import { connect } from 'amqplib'
 import { afterAll, expect, it, onTestFinished } from 'vitest'
-import { systemClock } from '../../src/adapters/system/clock.ts'
 import { type Reprieve, reprieve } from '../../src/index.ts'
 import { readRules } from '../../src/rules/index.ts'
 import { describeWith, kafkaUrl } from '../services/urls.ts'
+import { until } from '../until.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'reprieve-traffic-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
-
-const until = async <T>(what: string, look: () => Promise<T | undefined> | T | undefined): Promise<T> => {
-  for (let i = 0; i < 400; i++) {
-    const found = await look()
-    if (found) return found
-    await systemClock.sleep(50)
-  }
-  throw new Error(`waited 20 s for ${what}`)
-}
 
 interface Seen {
   readonly id: string

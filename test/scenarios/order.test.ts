@@ -7,23 +7,15 @@ import { systemClock } from '../../src/adapters/system/clock.ts'
 import { type Fact, Permanent, type Reprieve, reprieve, Transient } from '../../src/index.ts'
 import { readRules } from '../../src/rules/index.ts'
 import { describeWith, kafkaUrl } from '../services/urls.ts'
+import { until } from '../until.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'reprieve-order-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-const until = async <T>(what: string, look: () => Promise<T | undefined> | T | undefined): Promise<T> => {
-  for (let i = 0; i < 600; i++) {
-    const found = await look()
-    if (found) return found
-    await systemClock.sleep(50)
-  }
-  throw new Error(`waited 30 s for ${what}`)
-}
-
 const bookFor = (name: string, afterDeath: string) =>
   readRules(
     `version: 1
-policies: { quick: { backoff: fixed, delay: 150ms, jitter: none, retries: 20, window: 5m } }
+policies: { quick: { backoff: fixed, delay: 150ms, jitter: none, retries: 500, window: 5m } }
 topics: { ${name}: ['${name}.*'] }
 defaults: { policy: quick, concurrency: 8 }
 services:

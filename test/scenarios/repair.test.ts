@@ -4,24 +4,15 @@ import { join } from 'node:path'
 import { connect } from 'amqplib'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
-import { systemClock } from '../../src/adapters/system/clock.ts'
 import { systemDice } from '../../src/adapters/system/dice.ts'
 import { type Fact, type KeptLetter, Permanent, reprieve } from '../../src/index.ts'
 import { readRules } from '../../src/rules/index.ts'
 import { testApp } from '../../src/testing/index.ts'
 import { describeWith } from '../services/urls.ts'
+import { until } from '../until.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'reprieve-repair-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
-
-const until = async <T>(what: string, look: () => Promise<T | undefined> | T | undefined): Promise<T> => {
-  for (let i = 0; i < 600; i++) {
-    const found = await look()
-    if (found) return found
-    await systemClock.sleep(50)
-  }
-  throw new Error(`waited 30 s for ${what}`)
-}
 
 const dice = systemDice()
 const unique = (what: string) => `${what}-${dice.uuid().slice(-12)}`

@@ -9,6 +9,7 @@ import { Permanent, reprieve } from '../../src/index.ts'
 import { readRules } from '../../src/rules/index.ts'
 import { testTools } from '../../src/testing/tools.ts'
 import { describeWith } from '../services/urls.ts'
+import { until } from '../until.ts'
 import { cli, folderWith, startCli } from './child.ts'
 
 const MINUTE = 60_000
@@ -96,10 +97,10 @@ describeWith('amqp', 'two offices on one store, beside RabbitMQ', (url) => {
     })
     for (let n = 0; n < events; n += 100)
       await app.publishEvents(Array.from({ length: 100 }, (_, i) => event(n + i)))
-    await until(() => keptIn(file) >= 100)
+    await until('the first hundred', () => keptIn(file) >= 100)
     offices[0]!.signal('SIGKILL')
     await offices[0]!.ended
-    await until(() => keptIn(file) >= events)
+    await until('all of them', () => keptIn(file) >= events)
     // whatever is still on its way would come now
     await systemClock.sleep(500)
     const { total, open } = await app.office.stats()
@@ -130,9 +131,4 @@ const keptIn = (file: string): number => {
   } finally {
     store.close()
   }
-}
-
-const until = async (holds: () => boolean): Promise<void> => {
-  for (let i = 0; i < 1000 && !holds(); i++) await systemClock.sleep(50)
-  expect(holds()).toBe(true)
 }

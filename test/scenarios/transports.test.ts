@@ -6,18 +6,10 @@ import { systemClock } from '../../src/adapters/system/clock.ts'
 import { type Fact, Permanent, type Reprieve, reprieve, Transient } from '../../src/index.ts'
 import { readRules } from '../../src/rules/index.ts'
 import { describeWith, kafkaUrl } from '../services/urls.ts'
+import { until } from '../until.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'reprieve-transports-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
-
-const until = async <T>(what: string, look: () => Promise<T | undefined> | T | undefined): Promise<T> => {
-  for (let i = 0; i < 600; i++) {
-    const found = await look()
-    if (found) return found
-    await systemClock.sleep(50)
-  }
-  throw new Error(`waited 30 s for ${what}`)
-}
 
 let count = 0
 const open = async (transport: string, journal: (fact: Fact) => void = () => {}) => {
@@ -154,13 +146,18 @@ const promises = (transport: () => string) => {
     const url = transport()
     const { app, name, type } = await open(url)
     const handled: string[] = []
+    const leaving = Promise.withResolvers<void>()
     app.service(name).on(type, async (event) => {
+      // however long publishing takes, most are left
+      if (handled.length > 20) await leaving.promise
       await systemClock.sleep(50)
       handled.push(event.id)
     })
     await app.start()
     const ids = await Promise.all(Array.from({ length: 200 }, (_, n) => app.publish(type, n)))
-    await app.close(1000)
+    const closed = app.close(20_000)
+    leaving.resolve()
+    await closed
     const byFirst = handled.length
     expect(byFirst).toBeLessThan(200)
 

@@ -80,7 +80,7 @@ const replay = async (flags: ReplayFlags, typed: readonly string[]): Promise<End
         quiet: flags.json || (!flags.watch && flags.canary === undefined),
       })
     : await operations.show(id)
-  return tell(office, kept, flags, heard)
+  return await tell(office, kept, flags, heard)
 }
 
 const planOf = ({ canary, batch, rate, although, target }: ReplayFlags): PlanOptions => ({
