@@ -8,7 +8,7 @@ import { onTestFinished } from 'vitest'
 /** The command line as a user has it: another process, in a folder of its own. */
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
-const PATIENCE = 30_000
+const PATIENCE = 50_000
 const MAIN = join(root, 'src/cli/main.ts')
 
 export interface Ended {
@@ -35,6 +35,8 @@ export interface Running {
   readonly ended: Promise<Ended>
   /** Resolves when stdout holds the text; rejects where the process ends before. */
   said(text: string): Promise<void>
+  /** The same of stderr. */
+  remarked(text: string): Promise<void>
   /** What stdout holds now. */
   soFar(): string
   signal(name: NodeJS.Signals): void
@@ -58,21 +60,24 @@ export const startNode = (args: readonly string[], { cwd, env, input }: Settings
   })
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr += text
+    for (const each of look) each()
   })
+  const waitFor = (text: string, soFar: () => string): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const check = () => soFar().includes(text) && resolve()
+      look.push(check)
+      check()
+      const never = () => reject(new Error(`it never said '${text}':\n${stdout}${stderr}`))
+      setTimeout(never, PATIENCE).unref()
+      void ended.then(never)
+    })
   const ended = new Promise<Ended>((resolve) => {
     child.on('close', (code) => resolve({ code, stdout, stderr }))
   })
   return {
     ended,
-    said: (text) =>
-      new Promise((resolve, reject) => {
-        const check = () => stdout.includes(text) && resolve()
-        look.push(check)
-        check()
-        const never = () => reject(new Error(`it never said '${text}':\n${stdout}${stderr}`))
-        setTimeout(never, PATIENCE).unref()
-        void ended.then(never)
-      }),
+    said: (text) => waitFor(text, () => stdout),
+    remarked: (text) => waitFor(text, () => stderr),
     soFar: () => stdout,
     signal: (name) => child.kill(name),
   }

@@ -131,7 +131,8 @@ for (const [service, title, own] of [
       const began = performance.now()
       await third!.send(50)
       await expect.poll(() => third!.done(), eventually).toBe(50)
-      expect(performance.now() - began).toBeLessThan(5000)
+      // less than one question to a board that is gone takes
+      expect(performance.now() - began).toBeLessThan(9000)
       // both probe by themselves, fail, and open again
       const before = first!.calls + second!.calls
       await expect.poll(() => first!.calls + second!.calls, eventually).toBeGreaterThanOrEqual(before + 2)

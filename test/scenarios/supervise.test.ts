@@ -97,7 +97,7 @@ describe('the supervisor of reprieve run', () => {
     await run.said('began long')
     process.kill(pidIn(cwd), 'SIGTERM')
     run.signal('SIGTERM')
-    await new Promise((resolve) => setTimeout(resolve, 300))
+    await run.remarked('draining')
     expect(isAlive(pidIn(cwd))).toBe(true)
     writeFileSync(join(cwd, 'go'), '')
     const { code, stdout } = await run.ended
@@ -112,7 +112,7 @@ describe('the supervisor of reprieve run', () => {
     for (const id of ['a', 'b', 'c']) await publish(cwd, { until: 'go' }, id)
     await run.said('began a')
     run.signal('SIGTERM')
-    await new Promise((resolve) => setTimeout(resolve, 200))
+    await run.remarked('draining')
     const asked = Date.now()
     run.signal('SIGTERM')
     expect((await run.ended).code).toBe(130)

@@ -91,7 +91,7 @@ describeOwn('postgres', 'PostgreSQL killed and started again', () => {
     wire.freeze()
     const began = performance.now()
     await expect(ledger.claim([keyOf('more')], later())).rejects.toThrow(/no answer within 300 ms/)
-    expect(performance.now() - began).toBeLessThan(3000)
+    expect(performance.now() - began).toBeLessThan(15_000)
     wire.admit()
     expect(await ledger.finish([{ held: heldBy(claim), as: 'done' }])).toEqual([true])
     await wire.close()
