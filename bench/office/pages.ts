@@ -18,6 +18,7 @@ export const few = (events: number): number => Math.max(LEAST, events)
 export const many = (events: number): number => Math.max(2 * LEAST, events * TIMES)
 
 export const PAGE = 50
+/** So many looks; fewer where a run is short. */
 const LOOKS = 200
 
 /** The letters of one service, of two causes it has, that are open. */
@@ -91,7 +92,8 @@ const among = (
     await look(office)
     return {
       run: async () => {
-        for (let looked = 0; looked < LOOKS; looked++) await look(office)
+        const looks = Math.min(LOOKS, events)
+        for (let looked = 0; looked < looks; looked++) await look(office)
         return { events }
       },
       close,
