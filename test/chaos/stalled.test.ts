@@ -13,7 +13,7 @@ const WORKER = join(import.meta.dirname, 'stalled-worker.ts')
 const STALLS = 4
 
 describe('an event whose workers stand still, one after another, for longer than their leases', () => {
-  it.each(['dedup', 'transaction'])('is not to blame: %s', async (pattern) => {
+  it.each(['dedup', 'transaction'])('is not to blame: %s', { timeout: 150_000 }, async (pattern) => {
     const folder = mkdtempSync(join(tmpdir(), 'reprieve-stalled-'))
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
     const file = join(folder, 'app.db')
