@@ -100,6 +100,9 @@ export interface Result {
   readonly probes: readonly { readonly name: string; readonly counts: Readonly<Record<string, Count>> }[]
 }
 
+/** What the compiler has to learn it learns soon. */
+const WARM_UP = 0.25
+
 /**
  * Contenders take turns within each round, each round begins with the next of them, and only ratios within one
  * round are compared: what else the machine does then falls on all of them alike.
@@ -109,7 +112,7 @@ export const runPlan = async ({ races, probes, events, rounds, say }: Plan): Pro
   for (let round = 0; round <= rounds; round++) {
     for (const { name, contenders, share = 1 } of races) {
       for (const contender of rotated(contenders, round)) {
-        const lap = await contender.lap(Math.ceil(events * share))
+        const lap = await contender.lap(Math.ceil(events * share * (round === 0 ? WARM_UP : 1)))
         hold(contender.name, lap.tally.counts ?? {}, contender.limits ?? {})
         const rate = Math.round(lap.rate).toLocaleString('en')
         say(`${round === 0 ? 'warm-up' : `round ${round}/${rounds}`}  ${name}  ${contender.name}  ${rate}/s`)

@@ -4,6 +4,8 @@ import type { Event } from '../src/core/event.ts'
 /** What every contender carries: one kilobyte of JSON an event, in batches of a hundred. */
 export const BYTES = 1024
 export const BATCH = 100
+/** How many are published at once where only something has to be there before a heat begins. */
+export const FILL = 500
 /** How many may be out and unsettled at once on a broker, for us and for the raw loop alike. */
 export const WINDOW = 500
 

@@ -4,7 +4,7 @@ import { type Reprieve, reprieve } from '../src/reprieve.ts'
 import { emptyBook, type RuleBook, readRules } from '../src/rules/index.ts'
 import type { Handler } from '../src/runtime/handler.ts'
 import type { Contender, Heat } from './harness.ts'
-import { BATCH, batches, counter, eventOf, freshName, type Order } from './load.ts'
+import { BATCH, batches, counter, eventOf, FILL, freshName, type Order } from './load.ts'
 
 /** Where one heat of ours takes place, what is counted there, and what is left to clear away after it. */
 export interface Ground {
@@ -93,7 +93,7 @@ export const openSubscribed = async (ours: Ours) => {
 }
 
 const fill = async (app: Reprieve, type: string, events: number, id?: () => string): Promise<void> => {
-  for (const orders of batches(events))
+  for (const orders of batches(events, FILL))
     await app.publishEvents(orders.map((order) => eventOf(type, order, id?.())))
 }
 

@@ -1,6 +1,6 @@
 import { type ChannelModel, type ConsumeMessage, connect } from 'amqplib'
 import type { Contender, Heat } from '../harness.ts'
-import { batches, counter, type Order, WINDOW } from '../load.ts'
+import { batches, counter, FILL, type Order, WINDOW } from '../load.ts'
 import { openQueue, type Raw, typeOf } from './raw.ts'
 
 /** The shortest that ours waits here. */
@@ -29,7 +29,7 @@ export const rawFailingOnce = (raw: Raw): Contender => ({
   name: raw.name,
   prepare: async (events): Promise<Heat> => {
     const { queue, publish, close } = await openQueue(raw)
-    for (const orders of batches(events)) await publish(orders)
+    for (const orders of batches(events, FILL)) await publish(orders)
     const { handle, seen } = counter(events)
     const waiting = `${queue}.wait`
     const connection = await connect(raw.url, { noDelay: true })

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import type { Contender, Heat } from '../harness.ts'
-import { batches, counter, type Order, WINDOW } from '../load.ts'
+import { batches, counter, FILL, type Order, WINDOW } from '../load.ts'
 import { waitQueue } from './failing.ts'
 import { openQueue, type Raw } from './raw.ts'
 
@@ -31,7 +31,7 @@ export const rascalConsuming = (raw: Omit<Raw, 'name'>, failsOnce = false): Cont
   name: 'rascal',
   prepare: async (events): Promise<Heat> => {
     const { queue, publish, close } = await openQueue({ ...raw, name: 'rascal' })
-    for (const orders of batches(events)) await publish(orders)
+    for (const orders of batches(events, FILL)) await publish(orders)
     const { handle, seen } = counter(events)
     const waiting = `${queue}.wait`
     const config = withDefaultConfig({

@@ -1,6 +1,6 @@
 import { type ChannelModel, type ConsumeMessage, connect } from 'amqplib'
 import type { Contender, Heat } from '../harness.ts'
-import { batches, counter, freshName, newId, type Order, WINDOW } from '../load.ts'
+import { batches, counter, FILL, freshName, newId, type Order, WINDOW } from '../load.ts'
 
 const EXCHANGE = 'reprieve-bench'
 
@@ -80,7 +80,7 @@ export const rawConsuming = (raw: Raw): Contender => ({
   name: raw.name,
   prepare: async (events): Promise<Heat> => {
     const { queue, publish, close } = await openQueue(raw)
-    for (const orders of batches(events)) await publish(orders)
+    for (const orders of batches(events, FILL)) await publish(orders)
     const { handle, seen } = counter(events)
     let connection: ChannelModel | undefined
     return {

@@ -82,6 +82,7 @@ describeWith('amqp', 'the rabbitmq bench', () => {
     expect(contenders(report, 'fail once, then succeed')).toEqual([
       'raw',
       'reprieve',
+      'reprieve, retries claimed on SQLite',
       'reprieve, ledger on SQLite',
       'rascal',
     ])
