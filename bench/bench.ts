@@ -9,8 +9,6 @@ export interface Bench {
   readonly env: Readonly<Record<string, string>>
   /** How many events a heat has, unless the run says otherwise. */
   readonly events: number
-  /** How many rounds are measured, unless the run says otherwise; absent: 5. */
-  readonly rounds?: number
   /** How many may be out and unsettled at once; absent where what is counted are calls and not events on a transport. */
   readonly window?: number
   close(): Promise<void>

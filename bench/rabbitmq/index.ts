@@ -46,7 +46,6 @@ export const open: OpenBench = async () => {
   const dataOnly = { name: 'raw, no CloudEvents', url: broker.url, cloudEvents: false }
   return {
     events: 100_000,
-    rounds: 3,
     window: WINDOW,
     env: { ...broker.env, ...redis?.env },
     versions: {

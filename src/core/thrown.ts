@@ -92,6 +92,7 @@ const unsaid = (value: object, name: string, status: number | undefined): string
 
 const statusOf = (value: object): number | undefined => {
   for (const holder of [value, look(value, 'response'), look(value, '$metadata')]) {
+    if (!isObject(holder)) continue
     for (const key of ['status', 'statusCode', 'httpStatusCode']) {
       const status = look(holder, key)
       if (typeof status === 'number' && Number.isInteger(status) && status >= 100 && status < 600)
@@ -109,6 +110,7 @@ const pauseOf = (value: object): string | Millis | undefined => {
   const holders = [value, look(value, 'response'), look(value, '$response')]
   const headers = [...holders.map((holder) => look(holder, 'headers')), look(value, 'metadata')]
   for (const each of headers) {
+    if (!isObject(each)) continue
     const millis = IN_MILLIS.map((name) => headerOf(each, name)).find((text) => text && NUMBER.test(text))
     if (millis !== undefined) return Number(millis)
     const text = headerOf(each, 'retry-after') ?? headerOf(each, 'Retry-After')

@@ -46,7 +46,11 @@ interface Seen {
   text: string
   /** How often of late it was another value; where that is the rule, none is kept. */
   misses: number
+  /** It tells where a parcel goes and when: nothing that its event is made of. */
+  readonly isLabel: boolean
 }
+
+const LABELS: readonly string[] = [DUE, TARGET, COPY, AGAIN, PASSED]
 
 const seen: (Seen | undefined)[] = new Array(256)
 const NOTHING = Buffer.alloc(0)
@@ -57,9 +61,14 @@ const SHORT = 100
  * Answers with the value of a record, after a look at every header as text. To compare a few bytes takes a
  * fraction of the time to make them a string.
  */
-export const readTexts = (record: RawRecord, visit: (name: string, text: string) => void): Buffer | null =>
+export const readTexts = (
+  record: RawRecord,
+  visit: (name: string, text: string) => void,
+  passLabels = false,
+): Buffer | null =>
   readFields(record, (bytes, nameAt, nameLength, valueAt, valueLength) => {
     const known = nameIn(bytes, nameAt, nameLength)
+    if (passLabels && known.isLabel) return
     visit(known.name, valueLength <= 0 ? '' : textOf(known, bytes, valueAt, valueLength))
   })
 
@@ -68,7 +77,14 @@ const nameIn = (bytes: Buffer, at: number, length: number): Seen => {
   const known = seen[place]
   if (known && same(known.bytes, bytes, at, length)) return known
   const name = bytes.toString('utf8', at, at + length)
-  const fresh = { bytes: Buffer.from(name), name, value: NOTHING, text: '', misses: 0 }
+  const fresh = {
+    bytes: Buffer.from(name),
+    name,
+    value: NOTHING,
+    text: '',
+    misses: 0,
+    isLabel: LABELS.includes(name),
+  }
   seen[place] = fresh
   return fresh
 }

@@ -42,7 +42,7 @@ const read = (record: RawRecord, place: Place, offset: number): Incoming => {
       ours[name] = text
     else headers[name] = text
   }
-  const body = readTexts(record, sort)
+  const body = readTexts(record, sort, place.parcels)
   const trail = ours[TRAIL] === undefined ? freshTrail : decodeTrail(ours[TRAIL])
   const message: Message = contentType === undefined ? { headers, body } : { headers, body, contentType }
   const foreign = SPECVERSION in headers ? NOBODY : standIn(place, offset)

@@ -1,4 +1,4 @@
-import { STRUCTURED_TYPE, toMessage } from '../../core/cloudevents.ts'
+import { STRUCTURED_TYPE } from '../../core/cloudevents.ts'
 import type { Event } from '../../core/event.ts'
 import { copyId, type Parcel } from '../../core/parcel.ts'
 import { encodeTrail } from '../../core/trail.ts'
@@ -55,8 +55,8 @@ export const eventRecord = (
   extra?: Readonly<Record<string, string>>,
   fallbackKey?: Buffer | null,
 ): Outgoing => {
-  const aside = namesAlike(event.headers)
-  const { headers, contentType, body } = toMessage(aside ? { ...event, headers: aside.plain } : event, PREFIX)
+  const { headers, extensions, datacontenttype: contentType, data } = event
+  const aside = hasNamesAlike(headers) ? namesAlike(headers) : undefined
   const pairs = new Map<Buffer, Buffer>()
   let bytes = OVERHEAD
   const put = (name: string, text: string) => {
@@ -64,31 +64,60 @@ export const eventRecord = (
     pairs.set(known.name, known.value)
     bytes += known.name.length + known.value.length + 4
   }
-  for (const name in headers) put(name, headers[name]!)
+  const plain = aside ? aside.plain : headers
+  for (const name in plain) put(name, plain[name]!)
+  for (const name in extensions) {
+    const value = extensions[name]
+    if (value !== undefined && !isOwn(event, name)) put(PREFIX + name, String(value))
+  }
+  put(ATTRIBUTES.specversion, '1.0')
+  put(ATTRIBUTES.id, event.id)
+  put(ATTRIBUTES.source, event.source)
+  put(ATTRIBUTES.type, event.type)
+  if (event.subject !== undefined) put(ATTRIBUTES.subject, event.subject)
+  if (event.time !== undefined) put(ATTRIBUTES.time, event.time)
+  if (event.dataschema !== undefined) put(ATTRIBUTES.dataschema, event.dataschema)
   if (contentType !== undefined) {
     put(contentType.toLowerCase().startsWith(STRUCTURED_TYPE) ? INNER_TYPE : CONTENT_TYPE, contentType)
   }
   if (aside) put(SET_ASIDE, JSON.stringify(aside.alike))
   if (extra) for (const name in extra) put(name, extra[name]!)
-  const { orderkey, partitionkey } = event.extensions
+  const { orderkey, partitionkey } = extensions
   const name = orderkey ?? partitionkey
   const key = name === undefined ? (fallbackKey ?? undefined) : Buffer.from(String(name))
-  const value = body === null ? undefined : asBuffer(body)
+  const value = data === null ? undefined : asBuffer(data)
   bytes += (key?.length ?? 0) + (value?.length ?? 0)
   return { topic, key, value, headers: pairs, bytes, partition: undefined }
 }
 
-/** undefined: none of them could be taken for anything else. */
+/** The event's own, under the names they have on Kafka; no extension may pass for one of them. */
+const ATTRIBUTES = {
+  specversion: `${PREFIX}specversion`,
+  id: `${PREFIX}id`,
+  source: `${PREFIX}source`,
+  type: `${PREFIX}type`,
+  subject: `${PREFIX}subject`,
+  time: `${PREFIX}time`,
+  dataschema: `${PREFIX}dataschema`,
+} as const
+
+const isOwn = (event: Event, name: string): boolean =>
+  Object.hasOwn(ATTRIBUTES, name) && (name === 'specversion' || event[name as 'id'] !== undefined)
+
+/** It could be taken for the binding's or ours. */
+const isAlike = (name: string): boolean =>
+  name === CONTENT_TYPE || name.startsWith(PREFIX) || name.startsWith(OURS)
+
+const hasNamesAlike = (headers: Event['headers']): boolean => {
+  for (const name in headers) if (isAlike(name)) return true
+  return false
+}
+
 const namesAlike = (headers: Event['headers']) => {
   const alike: Record<string, string> = {}
   const plain: Record<string, string> = {}
-  let found = false
-  for (const name in headers) {
-    const odd = name === CONTENT_TYPE || name.startsWith(PREFIX) || name.startsWith(OURS)
-    if (odd) found = true
-    ;(odd ? alike : plain)[name] = headers[name]!
-  }
-  return found ? { alike, plain } : undefined
+  for (const name in headers) (isAlike(name) ? alike : plain)[name] = headers[name]!
+  return { alike, plain }
 }
 
 /** A parcel on its way to one subscription. `key`: of the record it came from. */

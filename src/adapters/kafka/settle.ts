@@ -74,7 +74,7 @@ const house = async (
       answers[entry.index] = error
     }
   })
-  return entries.filter((entry) => !failed.has(entry))
+  return failed.size === 0 ? entries : entries.filter((entry) => !failed.has(entry))
 }
 
 const send = async ({ topics, post, destination, wire }: Desk, records: readonly Outgoing[]) => {
