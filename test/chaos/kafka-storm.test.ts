@@ -19,7 +19,7 @@ describeOwnKafka('kafka under fire', () => {
   }, 200_000)
 
   it('the same where retries and burials are transactions: nothing is lost, and nothing is there twice', async () => {
-    const options = { brokers: kafka.brokers, events: 600, workers: 3, rules: ['transactions: true'] }
+    const options = { brokers: kafka.brokers, events: 400, workers: 3, rules: ['transactions: true'] }
     const result = await told('broker killed, transactions', { ...options, fault: brokerKilled(kafka, 1) })
     expect(result).toMatchObject({ doubled: 0, both: 0, buriedTwice: 0 })
   }, 200_000)

@@ -36,6 +36,14 @@ describe('records in and out', () => {
     expect(keyOf(record)?.toString()).toBe('ann')
   })
 
+  it('take an extension of any name for nothing but that', () => {
+    const extensions = { id: 'another', specversion: '2.0', constructor: 'c', orderkey: 'ann' }
+    const odd = { ...event, extensions } as unknown as Event
+    const read = readRecord(sent(eventRecord('orders', odd)), place, 0).event
+    expect(read.id).toBe('e-1')
+    expect(read.extensions).toEqual({ constructor: 'c', orderkey: 'ann' })
+  })
+
   it('tell no data from empty data', () => {
     for (const data of [null, Buffer.alloc(0)]) {
       expect(readRecord(sent(eventRecord('orders', { ...event, data })), place, 0).event.data).toEqual(data)
