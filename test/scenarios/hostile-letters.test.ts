@@ -287,6 +287,58 @@ describe('a letter that the store refuses', () => {
     await end()
   })
 
+  it.for(['memory', 'sqlite'] as const)(
+    'stays at its destination on %s, however often its lease runs out, and is acknowledged once it is kept',
+    async (name) => {
+      const tools = testTools()
+      const file = join(mkdtempSync(join(tmpdir(), 'reprieve-refused-')), 'app.db')
+      const open = () =>
+        name === 'memory' ? openMemory('memory:', tools) : openSqlite(`sqlite:${file}`, tools)
+      const { transport, store } = await open()
+      const destinations = [{ name: '_mail-svc.deadletter' }]
+      const inlet = await transport!.subscribe({
+        ...{ service: 'mail-svc', topic: 'tasks', consumerGroup: 'mail-svc', types: ['*'], order: 'none' },
+        ...{ lease: 30_000, window: 100, destinations },
+      })
+      const some = sampleLetters(5, START)
+      await tools.clock.runUntil(
+        transport!.publish(
+          'tasks',
+          some.map(({ event }) => event),
+        ),
+      )
+      const deliveries = await tools.clock.runUntil(inlet.receive(5, forever))
+      const burials = deliveries.map((delivery, n) => {
+        const letter = { ...some[n]!, event: delivery.parcel.event }
+        return { do: 'bury', delivery, to: '_mail-svc.deadletter', letter } as const
+      })
+      await tools.clock.runUntil(inlet.settle(burials))
+      let well = false
+      const refused = some[2]!.id
+      const letters = refusing(store!.letters!, (ids) => !well && ids.includes(refused))
+      const intake = await intakeOf(transport!, letters, tools)
+      const stop = new AbortController()
+      const running = intake.run(stop.signal)
+      // in small steps: what asks a file needs real turns in between
+      for (let n = 0; n < 300; n++) await tools.clock.advance(1000)
+      expect(await store!.letters!.count({})).toBe(4)
+      const tries = tools.facts.filter((fact) => fact.is === 'trouble').length
+      expect(tries).toBeGreaterThan(3)
+      expect(tries).toBeLessThan(30)
+      well = true
+      for (let n = 0; n < 360; n++) await tools.clock.advance(1000)
+      expect(await store!.letters!.count({})).toBe(5)
+      stop.abort()
+      await tools.clock.advance(1000, running)
+      await running
+      await intake.close()
+      const left = await transport!.collect({ name: '_mail-svc.deadletter' })
+      expect((await left.lag()).waiting).toBe(0)
+      await tools.clock.runUntil(Promise.all([transport!.close(), store!.close()]))
+      if (name === 'sqlite') rmSync(join(file, '..'), { recursive: true, force: true })
+    },
+  )
+
   it('is not told of all when the store is away, and all are kept once it is back', async () => {
     let away = true
     const { tools, settled, kept, end } = await setUp(() => away)

@@ -1,9 +1,11 @@
 import { systemClock } from '../../adapters/system/clock.ts'
 import { systemDice } from '../../adapters/system/dice.ts'
+import type { Fact } from '../../contracts/journal.ts'
 import type { Destination } from '../../contracts/transport.ts'
 import { whyNoAudit } from '../../open.ts'
 import { type Reprieve, reprieve } from '../../reprieve.ts'
 import { type Common, openOptions, storeUrl } from '../options.ts'
+import { inert } from '../print/inert.ts'
 import { calmOnStderr, warnOnStderr } from '../print/paint.ts'
 import { remark, wantsJson } from '../print/say.ts'
 import { span } from '../print/time.ts'
@@ -19,7 +21,7 @@ export interface OpenOffice extends AsyncDisposable {
 /** The office, with what lay at the destinations taken over. No service is started. */
 export const openOffice = async (flags: Common): Promise<OpenOffice> => {
   await tellNew(flags)
-  const app = await reprieve({ ...openOptions(flags), office: false })
+  const app = await reprieve({ ...openOptions(flags), office: false, journal: tellRefused })
   try {
     const destinations = await app.knownDestinations()
     await catchUp(app, destinations)
@@ -28,6 +30,12 @@ export const openOffice = async (flags: Common): Promise<OpenOffice> => {
     await app.close()
     throw error
   }
+}
+
+/** A letter that could not be kept is not among those that are shown. */
+const tellRefused = (fact: Fact): void => {
+  if (fact.is !== 'trouble' || !fact.about || wantsJson()) return
+  remark(warnOnStderr(`${fact.where}: ${inert(fact.error.message)}`))
 }
 
 /** In the wrong folder, or with a slip in the name, there are no dead letters: that must not pass for good news. */
