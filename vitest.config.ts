@@ -2,8 +2,8 @@ import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 const setupFiles = ['test/properties.ts']
-/** What is waited for may take long on a busy machine; a test that fails there by a second tells nothing. */
-const slow = { testTimeout: 60_000, hookTimeout: 120_000, expect: { poll: { timeout: 40_000 } } }
+/** On a busy machine each process that a test starts takes seconds; a test that fails by a second tells nothing. */
+const slow = { testTimeout: 180_000, hookTimeout: 180_000, expect: { poll: { timeout: 100_000 } } }
 
 /** Most tests wait for a server, a child process or a lease: on a small machine one at a time would leave it idle. */
 const maxWorkers = Math.max(3, availableParallelism() - 1)

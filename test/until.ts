@@ -1,7 +1,7 @@
 import { systemClock } from '../src/adapters/system/clock.ts'
 
 /** Well beyond what a busy machine needs, and within the time that a test has. */
-const PATIENCE = 50_000
+const PATIENCE = 100_000
 
 type Found<T> = Exclude<T, undefined | null | false>
 

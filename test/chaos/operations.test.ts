@@ -40,7 +40,7 @@ const withLetters = async (place: Place): Promise<void> => {
     throw new Permanent('no')
   })
   for (let n = 0; n < COUNT; n++) await app.publish(place.type, { n }, { id: `${place.service}-${n}` })
-  await expect.poll(() => app.office.count({ service: place.service }), { timeout: 30_000 }).toBe(COUNT)
+  await expect.poll(() => app.office.count({ service: place.service })).toBe(COUNT)
   await app.close()
 }
 
@@ -76,7 +76,7 @@ const goesOn = async (place: Place, kind: string): Promise<void> => {
       await operations.start(again.operation.id)
     } else if (first.operation.state === 'frozen') await operations.resume(first.operation.id)
     const over = async () => (await operations.list()).map(({ operation }) => operation.state)[0]
-    await expect.poll(over, { timeout: 40_000 }).toBe('done')
+    await expect.poll(over).toBe('done')
     const [{ operation, counts } = { operation: undefined, counts: undefined }] = await operations.list()
     const end = kind === 'purge' ? 'purged' : 'resolved'
     expect(counts).toMatchObject({ [end]: COUNT, waiting: 0, sending: 0, sent: 0, failed: 0 })

@@ -396,7 +396,7 @@ describe('batches and the rest of the walk', () => {
       seen.push(...events.map(({ id, attempt }) => `${id}#${attempt}`))
     })
     await next.start()
-    await expect.poll(() => seen.length, { timeout: 10_000 }).toBe(7)
+    await expect.poll(() => seen.length).toBe(7)
     await next.close()
     expect(seen.slice(4).sort()).toEqual(['e4#1', 'e5#1', 'e6#1'])
   })

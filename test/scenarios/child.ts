@@ -8,7 +8,7 @@ import { onTestFinished } from 'vitest'
 /** The command line as a user has it: another process, in a folder of its own. */
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
-const PATIENCE = 50_000
+const PATIENCE = 100_000
 const MAIN = join(root, 'src/cli/main.ts')
 
 export interface Ended {

@@ -41,7 +41,7 @@ describe('reprieve publish', () => {
       stopped: { line: 1, because: expect.stringContaining('nobody is subscribed'), fix: expect.any(String) },
     })
     const done = () => run.soFar().match(/"is":"done"/g)?.length
-    await expect.poll(done, { timeout: 30_000 }).toBe(1202)
+    await expect.poll(done).toBe(1202)
     run.signal('SIGTERM')
     const { stdout } = await run.ended
     expect(stdout).not.toContain('never')

@@ -30,7 +30,7 @@ const byHand = (store: () => string, transport?: string): void => {
       await cli(['publish', type, JSON.stringify({ bad, n }), '--id', `e-${n}`], { cwd, env })
     }
     const kept = () => run.soFar().split('"is":"letter kept"').length - 1
-    await expect.poll(kept, { timeout: 30_000, interval: 50 }).toBe(3)
+    await expect.poll(kept, { interval: 50 }).toBe(3)
 
     const { groups } = await ask('dlq', 'groups')
     expect(groups.map(({ total }: { total: number }) => total).sort()).toEqual([1, 2])
@@ -91,14 +91,14 @@ describeOwn('postgres', 'the letters’ store in PostgreSQL goes down', () => {
     })
     await app.start()
     await app.publish('task.created', {}, { id: 'before' })
-    await expect.poll(() => app.store.letters.count({}), { timeout: 20_000 }).toBe(1)
+    await expect.poll(() => app.store.letters.count({})).toBe(1)
 
     const trouble = () =>
       facts.filter((fact) => fact.is === 'trouble' && fact.where.startsWith('ingesting')).length
     await server.kill()
     for (let n = 0; n < 20; n++) await app.publish('task.created', {}, { id: `down-${n}` })
-    await expect.poll(() => facts.filter(({ is }) => is === 'dead').length, { timeout: 20_000 }).toBe(21)
-    await expect.poll(trouble, { timeout: 20_000 }).toBeGreaterThan(0)
+    await expect.poll(() => facts.filter(({ is }) => is === 'dead').length).toBe(21)
+    await expect.poll(trouble).toBeGreaterThan(0)
     expect(parcelsIn(file)).toBe(20)
 
     await server.start()

@@ -13,7 +13,7 @@ import { describeOwn, type OwnServer, ownPostgres, ownRedis } from '../stores/ow
 import { type Process, severalProcesses } from './several.ts'
 
 const tools = { clock: systemClock, dice: systemDice(), journal: () => {} }
-const eventually = { timeout: 30_000, interval: 50 }
+const eventually = { timeout: 100_000, interval: 50 }
 const CRM = 'breaker: { failures: 3, open: 3s, probes: 1, successes: 1 }'
 
 const closing: (() => Promise<void>)[] = []

@@ -36,11 +36,7 @@ it('a process that is killed in the middle of its probe is followed by another, 
   await one.said('breaker    crm  closed → open')
   await two.said('breaker    crm  closed → open')
   writeFileSync(join(cwd, 'hang'), '')
-  await expect
-    .poll(() => [one, two].filter((each) => each.soFar().includes('hangs')).length, {
-      timeout: 20_000,
-    })
-    .toBe(1)
+  await expect.poll(() => [one, two].filter((each) => each.soFar().includes('hangs')).length).toBe(1)
   const prober = one.soFar().includes('hangs') ? one : two
   const other = prober === one ? two : one
   prober.signal('SIGKILL')
@@ -49,7 +45,7 @@ it('a process that is killed in the middle of its probe is followed by another, 
   rmSync(join(cwd, 'hang'))
   await other.said('half-open → closed')
   const name = other === one ? 'one' : 'two'
-  await expect.poll(() => other.soFar().split(`done       ${name}`).length - 1, { timeout: 20_000 }).toBe(2)
+  await expect.poll(() => other.soFar().split(`done       ${name}`).length - 1).toBe(2)
   const listed = JSON.parse((await cli(['breaker', 'list', '--json'], { cwd })).stdout.split('\n')[0]!)
   expect([listed].flat()[0]).toMatchObject({ name: 'crm', report: { quorum: expect.any(Number) } })
   other.signal('SIGTERM')

@@ -214,7 +214,7 @@ describe('a session', () => {
     const say = `process.on('SIGINT', () => process.exit()); process.on('SIGTERM', () => {}); setInterval(() => {}, 1e3); console.log('up')`
     const start: Server['start'] = async (_, dir, started) => {
       started(launch(dir, process.execPath, ['-e', say], process.env), 'SIGINT')
-      await expect.poll(() => readFileSync(join(dir, 'out.log'), 'utf8'), { timeout: 10_000 }).toBe('up\n')
+      await expect.poll(() => readFileSync(join(dir, 'out.log'), 'utf8')).toBe('up\n')
       return 'stubborn://'
     }
     const session = openSession([sleeper({ start })], { roster })

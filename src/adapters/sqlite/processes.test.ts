@@ -178,7 +178,7 @@ describe('several processes on one file', () => {
       ),
     )
     const done = async () => (await store!.board.read('done'))[0]!.value as number[]
-    await expect.poll(async () => (await done()).length, { timeout: 30_000 }).toBe(60)
+    await expect.poll(async () => (await done()).length).toBe(60)
     const order = await done()
     for (const key of [0, 1, 2]) {
       const ofKey = order.filter((n) => n % 3 === key)

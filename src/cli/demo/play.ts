@@ -29,7 +29,7 @@ export interface Ending {
 }
 
 /** Each part of the story gets this much more before it is called stuck: breakers and a busy machine take their time. */
-const PATIENCE = 15_000
+const PATIENCE = 40_000
 const LONGEST_OUTAGE = 2500
 const LOOK = 25
 const LOOK_AGAIN = 250
