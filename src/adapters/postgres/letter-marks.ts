@@ -33,8 +33,9 @@ export const lockLettersOf = async (
   const { rows } = await ask({
     name: `reprieve ${schema} letters at`,
     text: `SELECT id, ${TALLIED.join(', ')} FROM ${schema}.letter WHERE id = ANY (ARRAY (
-        SELECT i.letter FROM ${schema}.operation_item AS i
-        WHERE i.operation = (SELECT number FROM ${schema}.operation WHERE id = $1) AND i.place = ANY ($2::bigint[])))
+        SELECT i.letter FROM ${schema}.operation AS o, unnest($2::bigint[]) AS n (place), LATERAL (
+          SELECT x.letter FROM ${schema}.operation_item AS x WHERE x.operation = o.number AND x.place = n.place OFFSET 0) AS i
+        WHERE o.id = $1))
       ORDER BY id FOR UPDATE`,
     values: [operation, places],
   })
@@ -76,7 +77,9 @@ const writeMarks = async (ask: Ask, schema: string, letters: Iterable<Locked>): 
     name: `reprieve ${schema} mark`,
     text: `
       UPDATE ${schema}.letter AS l SET state = n.state, state_at = n.at
-      FROM unnest($1::text[], $2::text[], $3::bigint[]) AS n (id, state, at) WHERE l.id = n.id`,
+      FROM unnest($1::text[], $2::text[], $3::bigint[]) AS n (id, state, at),
+        LATERAL (SELECT x.ctid AS row FROM ${schema}.letter AS x WHERE x.id = n.id OFFSET 0) AS found
+      WHERE l.ctid = found.row`,
     values: [
       moved.map(({ word }) => word),
       moved.map(({ state }) => state),

@@ -17,6 +17,13 @@ export interface KnownItem {
   readonly because: string
 }
 
+/**
+ * Items by a list of theirs, one look each. Of an operation that was just frozen the server knows nothing, and thinks it
+ * cheaper to read all of its items to find some; OFFSET 0 leaves it no choice.
+ */
+const each = (schema: string, by: 'place' | 'letter'): string => `
+  LATERAL (SELECT * FROM ${schema}.operation_item AS x WHERE x.operation = $1 AND x.${by} = n.${by} OFFSET 0) AS i`
+
 type Tally = (state: string, because: string, by: number) => void
 
 /** Sums of what one commit changes: a row of the tally for each, not for each item. */
@@ -56,8 +63,8 @@ export const addItems = async (
 ): Promise<void> => {
   const { rows } = await ask({
     name: `reprieve ${schema} known items`,
-    text: `SELECT place, letter FROM ${schema}.operation_item WHERE operation = $1 AND place = ANY ($2::bigint[])
-      UNION ALL SELECT place, letter FROM ${schema}.operation_item WHERE operation = $1 AND letter = ANY ($3::text[])`,
+    text: `SELECT i.place, i.letter FROM unnest($2::bigint[]) AS n (place), ${each(schema, 'place')}
+      UNION ALL SELECT i.place, i.letter FROM unnest($3::text[]) AS n (letter), ${each(schema, 'letter')}`,
     values: [operation, items.map(({ place }) => place), items.map(({ letter }) => wordOf(letter))],
   })
   const places = new Set(rows.map(({ place }) => Number(place)))
@@ -130,8 +137,8 @@ export const itemsAt = async (
 ): Promise<ReadonlyMap<number, KnownItem>> => {
   const { rows } = await ask({
     name: `reprieve ${schema} items at`,
-    text: `SELECT place, letter, name, state, because FROM ${schema}.operation_item
-      WHERE operation = $1 AND place = ANY ($2::bigint[])`,
+    text: `SELECT i.place, i.letter, i.name, i.state, i.because FROM unnest($2::bigint[]) AS n (place),
+      ${each(schema, 'place')}`,
     values: [operation, places],
   })
   return new Map(
@@ -185,8 +192,10 @@ export const markItems = async (
     name: `reprieve ${schema} mark items`,
     text: `
       UPDATE ${schema}.operation_item AS i SET state = n.state, because = n.because, at = n.at
-      FROM unnest($2::bigint[], $3::text[], $4::text[], $5::bigint[]) AS n (place, state, because, at)
-      WHERE i.operation = $1 AND i.place = n.place`,
+      FROM unnest($2::bigint[], $3::text[], $4::text[], $5::bigint[]) AS n (place, state, because, at),
+        LATERAL (SELECT x.ctid AS row FROM ${schema}.operation_item AS x
+          WHERE x.operation = $1 AND x.place = n.place OFFSET 0) AS found
+      WHERE i.ctid = found.row`,
     values: [
       operation,
       all.map(({ item }) => item.place),
