@@ -7,6 +7,7 @@ import type {
   LetterState,
 } from '../../contracts/letters.ts'
 import type { Instant } from '../../core/time.ts'
+import { wordOf } from './keys.ts'
 import {
   type Condition,
   KEPT,
@@ -153,24 +154,25 @@ export const outlines = async (
     : rows.map(outlineOf)
 }
 
-/** By the words of their ids. Those that were repaired, or have no outline, are read whole. */
+/** Those that were repaired, or have no outline, are read whole. */
 export const sendables = async (
   ask: Ask,
   schema: string,
-  words: readonly string[],
+  ids: readonly string[],
 ): Promise<readonly KeptSendable[]> => {
+  const named = new Map(ids.map((id) => [wordOf(id), id]))
   const { rows } = await ask({
     name: `reprieve ${schema} sendables`,
     text: `SELECT ${OUTLINE}, l.headers, l.data,
       EXISTS (SELECT 1 FROM ${schema}.letter_repair AS r WHERE r.letter = l.id) AS repaired
       FROM ${schema}.letter AS l WHERE l.id = ANY ($1::text[])`,
-    values: [words],
+    values: [[...named.keys()]],
   })
   const whole = rows.filter(({ outline, repaired }) => outline === null || repaired === true)
   const lean = rows.filter(({ outline, repaired }) => outline !== null && repaired !== true).map(sendableOf)
   if (whole.length === 0) return lean
-  const ids = whole.map(({ id }) => id as string)
-  return [...lean, ...(await page(ask, schema, { ids }, ids.length))]
+  const others = whole.map(({ id }) => named.get(id as string)!)
+  return [...lean, ...(await page(ask, schema, { ids: others }, others.length))]
 }
 
 /** Counts letters one by one, and looks at no more of them than `looks`. */

@@ -71,7 +71,13 @@ describeWith('postgres', 'letters in PostgreSQL', (url) => {
       const [found] = await letters.find({ ids: [letter.id] }, 2)
       expect(found?.letter.event).toEqual(letter.event)
       expect(found?.letter.id).toBe(letter.id)
+      const [sent] = await letters.sendables([letter.id])
+      expect(sent?.letter.event).toEqual(letter.event)
+      expect([sent?.letter.service, sent?.letter.topic]).toEqual([letter.service, letter.topic])
     }
+    expect((await letters.outlines({}, 9)).map(({ letter }) => letter.id)).toEqual(
+      odd.map((letter) => letter.id).toReversed(),
+    )
     expect(await letters.find({ service }, 2)).toHaveLength(1)
     const all = []
     for (let after: string | undefined; ; after = all.at(-1)) {
@@ -87,5 +93,36 @@ describeWith('postgres', 'letters in PostgreSQL', (url) => {
     const marks = odd.map((letter) => ({ id: letter.id, from: ['open'], to: 'discarded', at: 5 }) as const)
     expect(await letters.mark(marks)).toEqual(odd.map(() => true))
     expect(await letters.count({ states: ['discarded'] })).toBe(5)
+  })
+
+  it('of version 1, whose envelopes held what their events carry, are all there and can be sent', async () => {
+    const older = await deskAt(url)
+    const first = await older.open()
+    const all = sampleLetters(3, 1_800_000_000_000).map((letter, n) => {
+      const data = [Buffer.from('{"n":1}'), Buffer.from([0xff, 0]), null][n]!
+      return { ...letter, event: { ...letter.event, headers: { h: 'x' }, data } }
+    })
+    await first.letters!.keep(all)
+    const told = async (kept: Letters) => ({
+      found: await kept.find({}, 10),
+      sent: (await kept.sendables(all.map(({ id }) => id)))
+        .map(({ letter }) => [letter.id, letter.event.headers, letter.event.data])
+        .sort(),
+      outlines: (await kept.outlines({}, 10)).map(({ letter }) => [letter.id, letter.event.id]),
+    })
+    const expected = await told(first.letters!)
+    expect(expected.found.map(({ letter }) => letter.event.data)).toEqual(
+      all.map(({ event }) => event.data).toReversed(),
+    )
+    await older.ask(`
+      UPDATE ${older.schema}.letter SET envelope = convert_to(jsonb_set(convert_from(envelope, 'UTF8')::jsonb,
+        '{originalMessage,data_base64}', coalesce(to_jsonb(encode(data, 'base64')), 'null'))::text, 'UTF8');
+      ALTER TABLE ${older.schema}.letter DROP COLUMN outline, DROP COLUMN headers, DROP COLUMN data;
+      UPDATE ${older.schema}.meta SET value = 1 WHERE name = 'letters'`)
+    // two that open it at once bring it up once
+    const [one, two] = await Promise.all([older.open(), older.open()])
+    expect(await Promise.all([told(one.letters!), told(two.letters!)])).toEqual([expected, expected])
+    expect(await one.letters!.keep(all)).toBe(0)
+    await older.close()
   })
 })

@@ -124,7 +124,7 @@ export const lettersOf = (pool: Pool, schema: string, clock: Clock, ready: () =>
     },
     sendables: async (ids) => {
       await ready()
-      return sendables(pool.ask, schema, ids.map(wordOf))
+      return sendables(pool.ask, schema, ids)
     },
     count: async (filter) => (await countUpTo(filter, BEYOND_ALL)).count,
     countUpTo,

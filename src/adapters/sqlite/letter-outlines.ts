@@ -31,7 +31,7 @@ export type SendableRow = readonly [
 export const sendableOf = (row: SendableRow): KeptSendable => {
   const [id, service, topic, buriedAt, state, outline, headers, data] = row
   const read = readOutline({ id, service, topic, buriedAt }, outline!)
-  return { letter: readSendable(read, headers, data && bytesOf(data)), state }
+  return { letter: readSendable(read, headers, data), state }
 }
 
 export const bytesOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Uint8Array =>

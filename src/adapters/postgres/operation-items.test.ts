@@ -1,0 +1,63 @@
+import { expect, it } from 'vitest'
+import { describeWith } from '../../../test/services/urls.ts'
+import { deskAt } from '../../../test/stores/postgres.ts'
+import type { Operation } from '../../core/operation.ts'
+import { systemClock } from '../system/clock.ts'
+import { systemDice } from '../system/dice.ts'
+import { loadDriver } from './client.ts'
+import { itemsAt, markItems } from './operation-items.ts'
+import { type Ask, openPool } from './pool.ts'
+import { readUrl } from './settings.ts'
+
+const COUNT = 3000
+const PLACES = Array.from({ length: 50 }, (_, n) => 1000 + n)
+
+interface Node {
+  readonly 'Relation Name'?: string
+  readonly 'Actual Rows': number
+  readonly 'Actual Loops': number
+  readonly 'Rows Removed by Filter'?: number
+  readonly Plans?: readonly Node[]
+}
+
+const itemsIn = (node: Node): number => {
+  const seen = (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops']
+  const below = (node.Plans ?? []).reduce((sum, each) => sum + itemsIn(each), 0)
+  return below + (node['Relation Name'] === 'operation_item' ? seen : 0)
+}
+
+describeWith('postgres', 'items of an operation in PostgreSQL', (url) => {
+  it('are looked up one by one, though the server knows nothing of a set that was just frozen', async () => {
+    const desk = await deskAt(url)
+    const operations = (await desk.open()).operations!
+    const operation = {
+      ...{ id: 'one', kind: 'replay', state: 'freezing', since: 0, by: 'ann', at: 0, chosen: {} },
+      plan: { batch: 50, although: [] },
+    } satisfies Operation
+    const { version } = await operations.begin(operation)
+    const items = Array.from({ length: COUNT }, (_, n) => ({
+      ...{ place: n + 1, letter: `letter-${n}`, state: 'waiting' as const, at: 0 },
+    }))
+    await operations.add('one', version, items)
+    const tools = { clock: systemClock, dice: systemDice(), journal: () => {} }
+    const pool = openPool(await loadDriver(), readUrl(url), tools)
+    let looked = 0
+    // planned again and again, as one plan for all: what a connection comes to after some calls
+    const ask: Ask = async ({ text, values = [] }) => {
+      const { rows } = await pool.transaction(async (within) => {
+        await within({ text: 'SET LOCAL plan_cache_mode = force_generic_plan' })
+        return within({ text: `EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values })
+      })
+      looked += itemsIn((rows[0]!['QUERY PLAN'] as { Plan: Node }[])[0]!.Plan)
+      return text.startsWith('SELECT') ? pool.ask({ text, values }) : { rows: [], rowCount: 0 }
+    }
+    const known = await itemsAt(ask, desk.schema, '1', PLACES)
+    expect(known.size).toBe(PLACES.length)
+    const marks = PLACES.map((place) => ({ place, from: ['waiting'], to: 'sending', at: 1 }) as const)
+    await markItems(ask, desk.schema, '1', known, marks)
+    // once to read them, twice to find and change them
+    expect(looked).toBeLessThanOrEqual(3 * PLACES.length)
+    await pool.close()
+    await desk.close()
+  }, 60_000)
+})
