@@ -62,6 +62,8 @@ const subscription: Subscription = {
   destinations: [],
 }
 
+const hex = (data: Uint8Array | null) => data && Buffer.from(data).toString('hex')
+
 const olderAt = (path: string): DatabaseSync => {
   const database = new DatabaseSync(path)
   const base64 = (data: unknown) => Buffer.from(data as Uint8Array).toString('base64')
@@ -94,7 +96,7 @@ describe('a file of an older version', () => {
         .map(({ letter, repair: newest }) => [
           letter.id,
           letter.event.headers,
-          letter.event.data,
+          hex(letter.event.data),
           newest?.hash,
         ])
         .sort(),
