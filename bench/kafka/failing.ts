@@ -101,11 +101,14 @@ const consume = async (
       minBytes: 1,
       maxBytes: 8 * 1024 * 1024,
     })
-    return answer.responses.flatMap((each) => {
+    const reads = answer.responses.flatMap((each) => {
       const { places } = tables.find(({ id }) => id === each.topicId)!
       return each.partitions.flatMap((one: Answered) => readsOf(one, places[one.partitionIndex]!))
     })
+    // whichever topic the broker answers for first: fresh ones go before those that may not be due yet
+    return [...reads.filter(({ place }) => place.topic === source), ...reads.filter(isRetry)]
   }
+  const isRetry = ({ place }: Read): boolean => place.topic === retry
   /** An error is made and caught, as it would be. */
   const attempt = async ({ place, headers, value }: Read): Promise<Failed | undefined> => {
     if (headerOf(headers, ID) === '' || headerOf(headers, TYPE) !== source) throw new Error('another event')

@@ -46,11 +46,40 @@ interface Seen {
   text: string
   /** How often of late it was another value; where that is the rule, none is kept. */
   misses: number
-  /** It tells where a parcel goes and when: nothing that its event is made of. */
-  readonly isLabel: boolean
+  readonly kind: Kind
 }
 
-const LABELS: readonly string[] = [DUE, TARGET, COPY, AGAIN, PASSED]
+/** What a header is by its name, so that names are compared once and not for every record. */
+export type Kind =
+  | 'specversion'
+  | 'id'
+  | 'source'
+  | 'type'
+  | 'time'
+  | 'content type'
+  | 'trail'
+  | 'label'
+  | 'ours'
+  | 'odd'
+  | 'extension'
+  | 'header'
+
+const KINDS: ReadonlyMap<string, Kind> = new Map([
+  [`${PREFIX}specversion`, 'specversion'],
+  [`${PREFIX}id`, 'id'],
+  [`${PREFIX}source`, 'source'],
+  [`${PREFIX}type`, 'type'],
+  [`${PREFIX}time`, 'time'],
+  [CONTENT_TYPE, 'content type'],
+  [TRAIL, 'trail'],
+  // where a parcel goes and when: nothing that its event is made of
+  ...[DUE, TARGET, COPY, AGAIN, PASSED].map((name) => [name, 'label'] as const),
+  // seldom there, and no extensions
+  ...['subject', 'dataschema', 'datacontenttype', 'data'].map((name) => [PREFIX + name, 'odd'] as const),
+])
+
+const kindOf = (name: string): Kind =>
+  KINDS.get(name) ?? (name.startsWith(PREFIX) ? 'extension' : name.startsWith(OURS) ? 'ours' : 'header')
 
 const seen: (Seen | undefined)[] = new Array(256)
 const NOTHING = Buffer.alloc(0)
@@ -63,17 +92,18 @@ const SHORT = 100
  */
 export const readTexts = (
   record: RawRecord,
-  visit: (name: string, text: string) => void,
+  visit: (name: string, text: string, kind: Kind) => void,
   passLabels = false,
 ): Buffer | null =>
   readFields(record, (bytes, nameAt, nameLength, valueAt, valueLength) => {
     const known = nameIn(bytes, nameAt, nameLength)
-    if (passLabels && known.isLabel) return
-    visit(known.name, valueLength <= 0 ? '' : textOf(known, bytes, valueAt, valueLength))
+    if (passLabels && known.kind === 'label') return
+    visit(known.name, valueLength <= 0 ? '' : textOf(known, bytes, valueAt, valueLength), known.kind)
   })
 
 const nameIn = (bytes: Buffer, at: number, length: number): Seen => {
-  const place = (length * 31 + (bytes[at + length - 1] ?? 0)) & 0xff
+  // by length and its last two letters: no two of those that come with every record fall on one place
+  const place = (length * 31 + bytes[at + length - 1]! + bytes[at + length - 2]! * 7) & 0xff
   const known = seen[place]
   if (known && same(known.bytes, bytes, at, length)) return known
   const name = bytes.toString('utf8', at, at + length)
@@ -83,7 +113,7 @@ const nameIn = (bytes: Buffer, at: number, length: number): Seen => {
     value: NOTHING,
     text: '',
     misses: 0,
-    isLabel: LABELS.includes(name),
+    kind: kindOf(name),
   }
   seen[place] = fresh
   return fresh

@@ -1,4 +1,4 @@
-import { fromMessage, type Message } from '../../core/cloudevents.ts'
+import { fromMessage, type Message, STRUCTURED_TYPE } from '../../core/cloudevents.ts'
 import type { Event } from '../../core/event.ts'
 import type { Parcel } from '../../core/parcel.ts'
 import { decodeTrail, freshTrail } from '../../core/trail.ts'
@@ -32,7 +32,70 @@ export const readRecord = (record: RawRecord, place: Place, offset: number): Inc
   }
 }
 
-const read = (record: RawRecord, place: Place, offset: number): Incoming => {
+const read = (record: RawRecord, place: Place, offset: number): Incoming =>
+  readUsual(record, place) ?? readAny(record, place, offset)
+
+/** What nearly every record is: our own binary mode, with nothing odd about it. Else undefined. */
+const readUsual = (record: RawRecord, place: Place): Incoming | undefined => {
+  const extensions: Record<string, string> = {}
+  const headers: Record<string, string> = {}
+  let specversion = ''
+  let id = ''
+  let source = ''
+  let type = ''
+  let time: string | undefined
+  let contentType: string | undefined
+  let trail: string | undefined
+  let odd = false
+  const data = readTexts(
+    record,
+    (name, text, kind) => {
+      switch (kind) {
+        case 'specversion':
+          specversion = text
+          break
+        case 'id':
+          id = text
+          break
+        case 'source':
+          source = text
+          break
+        case 'type':
+          type = text
+          break
+        case 'time':
+          time = text
+          break
+        case 'content type':
+          contentType = text
+          break
+        case 'extension':
+          extensions[name.slice(PREFIX.length)] = text
+          break
+        case 'header':
+          headers[name] = text
+          break
+        case 'trail':
+          trail = text
+          break
+        default:
+          odd = true
+      }
+    },
+    place.parcels,
+  )
+  if (odd || specversion !== '1.0' || !id || !source || !type) return undefined
+  if (trail !== undefined && !place.parcels) return undefined
+  if (contentType?.toLowerCase().startsWith(STRUCTURED_TYPE)) return undefined
+  const event: Writable = { id, source, type, extensions, headers, data }
+  if (time !== undefined) event.time = time
+  if (contentType !== undefined) event.datacontenttype = contentType
+  return { event, trail: decodeTrail(trail) }
+}
+
+type Writable = { -readonly [Name in keyof Event]: Event[Name] }
+
+const readAny = (record: RawRecord, place: Place, offset: number): Incoming => {
   const headers: Record<string, string> = {}
   const ours: Record<string, string> = {}
   let contentType = undefined as string | undefined
