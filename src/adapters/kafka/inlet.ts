@@ -38,6 +38,8 @@ export const openInlet = (options: InletOptions): Inlet => {
   const { clock } = wire.tools
   const door: Door = { topic, window, out: 0, closed: false }
   const desk = { ...options, door, slotOf }
+  /** While one half of the window is settled the other is worked on: all of it at once would leave one of us waiting. */
+  const gulp = Math.ceil(window / 2)
   let turn = 0
   let closing: Promise<void> | undefined
   group.open(door)
@@ -90,7 +92,7 @@ export const openInlet = (options: InletOptions): Inlet => {
       group.begin()
       while (!signal.aborted && !door.closed) {
         const now = clock.now()
-        const room = Math.min(max, window - door.out)
+        const room = Math.min(max, gulp, window - door.out)
         const deliveries = room > 0 && member.handing ? take(room, now) : []
         if (deliveries.length > 0) return deliveries
         await member.bell.wait(room > 0 && member.handing ? nextDue(now) : undefined, signal)
