@@ -6,7 +6,7 @@ const EVENTS = 150
 
 /** Each event has one effect and one outgoing event that arrived, by count in the user's tables. */
 const once = (options: Omit<TxCrashOptions, 'events' | 'patience'>) => async () => {
-  const { deaths, ...counts } = await txCrash({ ...options, events: EVENTS, patience: 60_000 })
+  const { deaths, ...counts } = await txCrash({ ...options, events: EVENTS, patience: 120_000 })
   expect(counts).toEqual({ effects: [EVENTS, EVENTS], received: [EVENTS, EVENTS], left: 0 })
   expect(deaths).toEqual(options.boundaries.map(() => 'SIGKILL'))
 }
@@ -25,7 +25,7 @@ describe('transactions of workers killed with SIGKILL', () => {
         'after ack',
       ],
     }),
-    180_000,
+    240_000,
   )
 })
 
@@ -39,16 +39,16 @@ describeWith('postgres', 'transactions in PostgreSQL of workers killed with SIGK
       postgres,
       boundaries: [...BOUNDARIES, ...BOUNDARIES],
     }),
-    180_000,
+    240_000,
   )
 
   describeWith('amqp', 'with RabbitMQ', (transport) => {
-    it('happen once beside RabbitMQ', once({ transport, postgres, boundaries: BOUNDARIES }), 180_000)
+    it('happen once beside RabbitMQ', once({ transport, postgres, boundaries: BOUNDARIES }), 240_000)
   })
 
   describeWith('kafka', 'with Kafka', (url) => {
     const transport = kafkaUrl(url)
-    it('happen once beside Kafka', once({ transport, postgres, boundaries: BOUNDARIES }), 180_000)
+    it('happen once beside Kafka', once({ transport, postgres, boundaries: BOUNDARIES }), 240_000)
   })
 })
 
@@ -59,6 +59,6 @@ describeWith('amqp', 'transactions in the store file beside a real RabbitMQ', (t
       transport,
       boundaries: BOUNDARIES,
     }),
-    180_000,
+    240_000,
   )
 })
