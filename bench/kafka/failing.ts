@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Admin, Consumer, Producer } from '@platformatic/kafka'
 import type { Contender, Heat } from '../harness.ts'
-import { batches, counter, type Order } from '../load.ts'
+import { batches, counter, FILL, type Order } from '../load.ts'
 import {
   type Answered,
   COMMIT,
@@ -34,7 +34,7 @@ export const rawFailingOnce = (raw: Raw): Contender => ({
   name: raw.name,
   prepare: async (events): Promise<Heat> => {
     const { common, topic, publish, close } = await openTopic(raw)
-    for (const orders of batches(events)) await publish(orders)
+    for (const orders of batches(events, FILL)) await publish(orders)
     const retry = `${topic}.retry`
     const admin = new Admin(common)
     await admin.createTopics({ topics: [retry], partitions: PARTITIONS, replicas: 1 })

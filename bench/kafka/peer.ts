@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type IHeaders, Kafka, logLevel, Partitioners } from 'kafkajs'
 import type { Contender, Heat } from '../harness.ts'
-import { batches, counter, type Order } from '../load.ts'
+import { batches, counter, FILL, type Order } from '../load.ts'
 import { WAIT } from './failing.ts'
 import { COMMIT, openTopic, PARTITIONS, type Raw } from './raw.ts'
 
@@ -13,7 +13,7 @@ export const kafkajsConsuming = (raw: Omit<Raw, 'name'>, failsOnce = false): Con
   name: failsOnce ? 'kafkajs, a retry topic by hand' : 'kafkajs',
   prepare: async (events): Promise<Heat> => {
     const { topic, publish, close } = await openTopic({ ...raw, name: 'kafkajs' })
-    for (const orders of batches(events)) await publish(orders)
+    for (const orders of batches(events, FILL)) await publish(orders)
     const retry = `${topic}.retry`
     const topics = failsOnce ? [topic, retry] : [topic]
     const kafka = new Kafka({ clientId: 'bench', brokers: raw.broker.split(','), logLevel: logLevel.NOTHING })

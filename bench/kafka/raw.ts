@@ -1,6 +1,6 @@
 import { Admin, Consumer, Producer } from '@platformatic/kafka'
 import type { Contender, Heat } from '../harness.ts'
-import { batches, counter, freshName, newId, type Order, WINDOW } from '../load.ts'
+import { batches, counter, FILL, freshName, newId, type Order, WINDOW } from '../load.ts'
 
 /** As ours makes its topics unless told otherwise. */
 export const PARTITIONS = 3
@@ -78,7 +78,7 @@ export const rawConsuming = (raw: Raw): Contender => ({
   name: raw.name,
   prepare: async (events): Promise<Heat> => {
     const { common, topic, publish, close } = await openTopic(raw)
-    for (const orders of batches(events)) await publish(orders)
+    for (const orders of batches(events, FILL)) await publish(orders)
     const { handle, seen } = counter(events)
     const consumer = new Consumer({ ...common, groupId: topic, autocommit: false })
     return {
