@@ -51,18 +51,41 @@ export const claimAll = async (
   { clock, journal }: Tools,
   stop: AbortSignal,
 ): Promise<readonly (Claim | undefined)[] | undefined> => {
-  const wanted = keys.filter((key) => key !== undefined)
-  if (wanted.length === 0) return keys.map(() => undefined)
+  const places = newestFirst(keys)
+  const wanted = places.map((at) => keys[at]!)
+  const all: (Claim | undefined)[] = new Array(keys.length).fill(undefined)
+  if (wanted.length === 0) return all
   for (let pause = 100; !stop.aborted; pause = Math.min(pause * 2, 5000)) {
     try {
-      const claims = [...(await ledger.claim(wanted, until()))]
-      return keys.map((key) => (key ? claims.shift() : undefined))
+      const claims = await ledger.claim(wanted, until())
+      for (let i = 0; i < places.length; i++) all[places[i]!] = claims[i]
+      return all
     } catch (error) {
       journal({ at: clock.now(), is: 'trouble', where: 'the ledger', error: error as Error, retryIn: pause })
       await clock.sleep(pause, stop)
     }
   }
   return undefined
+}
+
+/**
+ * Where the keys are. Of an event that comes beside its own copy, whose confirmation was never heard, the copy is the
+ * later attempt: claimed first, it makes the original stale; the other way round both would run.
+ */
+const newestFirst = (keys: readonly (LedgerKey | undefined)[]): readonly number[] => {
+  const places: number[] = []
+  let mixed = false
+  for (let at = 0; at < keys.length; at++) {
+    const key = keys[at]
+    if (!key) continue
+    const first = keys[places[0] ?? at]!
+    mixed ||= key.attempt !== first.attempt || key.generation !== first.generation
+    places.push(at)
+  }
+  if (!mixed) return places
+  return places.sort(
+    (a, b) => keys[b]!.generation - keys[a]!.generation || keys[b]!.attempt - keys[a]!.attempt || a - b,
+  )
 }
 
 export const claimed = (

@@ -62,7 +62,10 @@ describeWith('amqp', 'an app that leaves while RabbitMQ does not answer', (url) 
 
       const again = await start(url)
       await expect.poll(() => new Set(effects).size, { timeout: 50_000 }).toBe(ids.length)
-      expect(effects.length).toBe(ids.length)
+      // a copy that the broker took without our hearing of it, and its original: where the one comes while the other
+      // runs, both do
+      const copies = fault === 'deafen' ? failing.size : 0
+      expect(effects.length).toBeLessThanOrEqual(ids.length + copies)
       const queues = [`${name}.${name}`, ...again.destinations().map((each) => each.name)]
       await again.close()
       await clear(url, queues)
