@@ -101,7 +101,7 @@ export interface Result {
 }
 
 /** What the compiler has to learn it learns soon. */
-const WARM_UP = 0.25
+const WARM_UP = 0.5
 
 /**
  * Contenders take turns within each round, each round begins with the next of them, and only ratios within one

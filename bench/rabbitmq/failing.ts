@@ -32,16 +32,17 @@ export const rawFailingOnce = (raw: Raw): Contender => ({
     for (const orders of batches(events, FILL)) await publish(orders)
     const { handle, seen } = counter(events)
     const waiting = `${queue}.wait`
-    const connection = await connect(raw.url, { noDelay: true })
-    await (await connection.createChannel()).assertQueue(waiting, waitQueue(queue))
+    let connection: ChannelModel | undefined
     return {
       run: async () => {
+        connection = await connect(raw.url, { noDelay: true })
+        await (await connection.createChannel()).assertQueue(waiting, waitQueue(queue))
         await consume(connection, queue, waiting, events, handle)
         return { events: seen() }
       },
       close: async () => {
-        await (await connection.createChannel()).deleteQueue(waiting)
-        await connection.close()
+        await (await connection?.createChannel())?.deleteQueue(waiting)
+        await connection?.close()
         await close()
       },
     }

@@ -57,7 +57,7 @@ export const open: OpenBench = async () => {
     races: [
       {
         name: 'publish',
-        share: 0.4,
+        share: 0.25,
         contenders: [
           rawPublishing(raw),
           oursPublishing({ name: 'reprieve', aim: AIM, rules, ground }),
@@ -74,13 +74,17 @@ export const open: OpenBench = async () => {
           ...(ledgers
             ? [oursConsuming({ name: 'reprieve, ledger on Redis', rules: onRedis, stores: ledgers, ground })]
             : []),
-          oursConsuming({ name: 'reprieve, no rule book', ground }),
           rascalConsuming(raw),
         ],
       },
       {
+        name: 'consume and ack, nothing said',
+        share: 0.15,
+        contenders: [rawConsuming(raw), oursConsuming({ name: 'reprieve, no rule book', ground })],
+      },
+      {
         name: 'fail once, then succeed',
-        share: 0.3,
+        share: 0.2,
         contenders: [
           rawFailingOnce(raw),
           oursConsuming({ name: 'reprieve', aim: AIM, rules: { ...noLedger, policy }, ...failing, ground }),
