@@ -9,7 +9,7 @@ import { keepingAt, rawInsertingAt } from './ingest-postgres.ts'
 import { memoryProbe, replayMemoryProbe } from './memory.ts'
 import { pageRaces, pageRacesAt, rowsProbe } from './pages.ts'
 import { dropAll, type Server, serverAt } from './postgres.ts'
-import { byHand, openBeside, openCopy, rawForwarding, replaying } from './replay.ts'
+import { byHand, openBeside, openCopy, rawForwarding, rawUnread, replaying } from './replay.ts'
 import { rowsProbeAt } from './rows-postgres.ts'
 
 const FOLDER = 'REPRIEVE_BENCH_LETTERS'
@@ -51,7 +51,7 @@ const racesOn = (folder: string): readonly Race[] => {
     {
       name: 'replay',
       share: 0.1,
-      contenders: [rawForwarding(opened), byHand(opened), replaying(opened, 0.5)],
+      contenders: [rawForwarding(opened), rawUnread(opened), byHand(opened), replaying(opened, 0.5)],
     },
   ]
 }
@@ -68,7 +68,7 @@ const racesAt = (server: Server): readonly Race[] => {
     {
       name: 'replay, PostgreSQL',
       share: 0.1,
-      contenders: [rawForwarding(opened), byHand(opened), replaying(opened, 0.5)],
+      contenders: [rawForwarding(opened), rawUnread(opened), byHand(opened), replaying(opened, 0.5)],
     },
   ]
 }

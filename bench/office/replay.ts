@@ -9,6 +9,7 @@ import type { Contender, Heat } from '../harness.ts'
 import { freshName } from '../load.ts'
 import { fileWith, lettersFrom, serviceOf, TYPE, tools } from './letters.ts'
 import { dropSchema, keepMany, openStoreAt, plainly, type Server } from './postgres.ts'
+import { type Reading, readFile, readSchema } from './reading.ts'
 
 /** As many as an operation sends at once. */
 const BATCH = 50
@@ -22,6 +23,8 @@ interface Replaying {
   readonly store: AppStore
   /** How many wait to be handled. */
   waiting(): Promise<number>
+  /** The letters, as a plain driver reads them. */
+  read(): Promise<Reading>
   close(): Promise<void>
 }
 
@@ -40,7 +43,7 @@ export const openCopy = async (folder: string, letters: number): Promise<Replayi
     copy.clear()
   }
   const waiting = async () => (await inlet.lag()).waiting
-  return { transport, store, waiting, close }
+  return { transport, store, waiting, read: async () => readFile(copy.path), close }
 }
 
 type OpenReplay = (events: number) => Promise<Replaying>
@@ -64,12 +67,38 @@ export const openBeside = async (server: Server, letters: number): Promise<Repla
     await dropSchema(server, schema)
     file.clear()
   }
-  return { transport, store, waiting: async () => (await inlet.lag()).waiting, close }
+  const waiting = async () => (await inlet.lag()).waiting
+  return { transport, store, waiting, read: () => readSchema(server, schema), close }
 }
 
-/** Letters that are in memory already, fifty in a call, and nothing remembered of it. */
+/** Read by a plain driver and forwarded, fifty at a time, and nothing remembered of it. */
 export const rawForwarding = (open: OpenReplay): Contender => ({
   name: 'raw',
+  prepare: async (events): Promise<Heat> => {
+    const { transport, waiting, read, close } = await open(events)
+    return {
+      run: async () => {
+        const reading = await read()
+        for (;;) {
+          const some = await reading.next(BATCH)
+          if (some.length === 0) break
+          const now = tools.clock.now()
+          await transport.forward(
+            address,
+            some.map((letter) => replayParcel({ letter }, 'nowhere', now)),
+          )
+        }
+        await reading.close()
+        return { events: await waiting() }
+      },
+      close,
+    }
+  },
+})
+
+/** The same with letters that are in memory already: what the transport takes by itself. */
+export const rawUnread = (open: OpenReplay): Contender => ({
+  name: 'raw, nothing to read',
   prepare: async (events): Promise<Heat> => {
     const { transport, waiting, close } = await open(events)
     const letters = lettersFrom(0, events, 0)

@@ -53,7 +53,7 @@ export interface Operations {
   begin(operation: Operation, act?: Act): Promise<KeptOperation>
   /**
    * Items to be worked on, or skipped; idempotent by place. One whose letter another live operation holds is kept as
-   * skipped: 'in another operation'; one whose letter is an item here already is passed over. undefined: the version is
+   * skipped: 'in another operation'; one whose letter waits here already is passed over. undefined: the version is
    * another by now, and nothing was done.
    */
   add(id: string, version: number, items: readonly NewItem[]): Promise<KeptOperation | undefined>

@@ -31,8 +31,9 @@ interface Gone {
   readonly ends: boolean
 }
 
-/** So many batches go together at most. */
-const WIDEST = 4
+/** So many batches go together at most, as long as that takes no longer than a glance: whoever pauses it expects it to stop. */
+const WIDEST = 16
+const GLANCE = 100
 
 /** What no second try mends: the letter goes nowhere, whoever sends it. */
 const HOPELESS: ReadonlySet<string> = new Set(['unknown_subscription', 'unheard', 'bad_event'])
@@ -97,14 +98,14 @@ export const createSending = (means: Sending) => {
   const stream = async (kept: KeptOperation, until: Instant, strict: boolean, signal?: AbortSignal) => {
     const { operation } = kept
     const { batch } = operation.plan
-    let wide = 1
+    let wide = 2
     let chosen = await choose(kept, batch)
     let leaving = await begin(kept, chosen)
     let untold: readonly Gone[] = []
     try {
       while (leaving && chosen.last !== undefined) {
-        const enough = signal?.aborted || clock.now() >= until
-        wide = Math.min(wide * 2, WIDEST)
+        const began = clock.now()
+        const enough = signal?.aborted || began >= until
         const next: Chosen = enough ? NONE : await choose(kept, batch * wide, chosen.last)
         const before = untold
         untold = []
@@ -122,6 +123,7 @@ export const createSending = (means: Sending) => {
         if (marking.status === 'rejected') throw marking.reason
         leaving = marking.value
         chosen = next
+        wide = clock.now() - began < GLANCE ? Math.min(wide * 2, WIDEST) : Math.max(1, wide / 2)
       }
     } finally {
       await tell(operation, untold)

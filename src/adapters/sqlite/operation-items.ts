@@ -46,14 +46,14 @@ export const tallyOf = (file: File, operation: number) => {
 export const addItems = (file: File, operation: number, items: readonly NewItem[]): void => {
   const tally = tallyOf(file, operation)
   const [keep, hold] = [file.sql(KEEP), file.sql(HOLD)]
-  for (const { place, letter, state, because = '', at } of items) {
-    if (keep.run(operation, place, letter, state, because, instant(at)).changes === 0) continue
-    const free = state === 'skipped' || hold.run(letter, operation, place).changes === 1
-    if (free) tally.add(state, because, 1)
-    else {
-      file.sql(MARK).run('skipped', ELSEWHERE, instant(at), operation, place, state)
-      tally.add('skipped', ELSEWHERE, 1)
-    }
+  for (const item of items) {
+    const { place, letter, at } = item
+    const free = item.state === 'skipped' || hold.run(letter, operation, place).changes === 1
+    if (!free && file.sql(HELD).get(letter)!.operation === operation) continue
+    const [state, because] = free ? [item.state, item.because ?? ''] : (['skipped', ELSEWHERE] as const)
+    if (keep.run(operation, place, letter, state, because, instant(at)).changes === 1)
+      tally.add(state, because, 1)
+    else if (state !== 'skipped') file.sql(FREE).run(letter, operation)
   }
   tally.write()
 }

@@ -24,7 +24,6 @@ CREATE TABLE IF NOT EXISTS reprieve_operation_item (
   at INTEGER NOT NULL,
   PRIMARY KEY (operation, place)
 ) STRICT, WITHOUT ROWID;
-CREATE UNIQUE INDEX IF NOT EXISTS reprieve_operation_item_letter ON reprieve_operation_item (operation, letter);
 CREATE INDEX IF NOT EXISTS reprieve_operation_item_state ON reprieve_operation_item (operation, state, place);
 CREATE TABLE IF NOT EXISTS reprieve_operation_hold (
   letter TEXT PRIMARY KEY,
