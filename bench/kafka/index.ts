@@ -89,7 +89,12 @@ export const open: OpenBench = async () => {
             ...failing,
             ground,
           }),
-          oursConsuming({ name: 'reprieve, upsert', rules: { ...rules, policy }, ...failing, ground }),
+          oursConsuming({
+            name: 'reprieve, retries claimed on SQLite',
+            rules: { ...rules, policy },
+            ...failing,
+            ground,
+          }),
           oursConsuming({
             name: 'reprieve, ledger on SQLite',
             rules: { ...withLedger, policy },

@@ -98,6 +98,7 @@ describeWith('kafka', 'the kafka bench', () => {
     expect(contenders(report, 'fail once, then succeed')).toEqual([
       'raw',
       'reprieve',
+      'reprieve, retries claimed on SQLite',
       'reprieve, ledger on SQLite',
       'kafkajs, a retry topic by hand',
     ])

@@ -3,7 +3,7 @@ import type { Delivery } from '../../contracts/transport.ts'
 import type { Claim, Ending, Held, LedgerKey } from '../../core/ledger.ts'
 import type { Letter } from '../../core/letter.ts'
 import type { Parcel } from '../../core/parcel.ts'
-import type { Instant } from '../../core/time.ts'
+import type { Instant, Millis } from '../../core/time.ts'
 import {
   type Expectation,
   endsOf,
@@ -34,6 +34,10 @@ export interface Account {
   doubled(concern: Concern): void
   /** Of all that this process has out. */
   excuseAll(life: Life): void
+  /** Nothing is taken by it until then; what it has out is excused. */
+  stands(life: Life, until: Instant): void
+  /** How long processes stood still meanwhile. */
+  stoodStill(from: Instant, to: Instant): Millis
   /** With all that it has out. */
   died(life: Life): void
   /** The publisher was told that it is durable. */
@@ -67,6 +71,11 @@ export const createAccount = (now: () => Instant, trace: (who: string, what: str
   const lines = new Map<string, Fate[]>()
   let moment = 0
   let places = 0
+
+  const stalls: (readonly [from: Instant, to: Instant])[] = []
+  const excuseAll = (life: Life): void => {
+    for (const fate of fates.values()) if (isWith(life, fate)) fate.excuses++
+  }
 
   const broken = (law: Law, what: string): void => {
     trace('model', `${law} broken: ${what}`)
@@ -116,9 +125,16 @@ export const createAccount = (now: () => Instant, trace: (who: string, what: str
     doubled: ({ service, id }) => {
       fateOf(service, id).copies++
     },
-    excuseAll: (life) => {
-      for (const fate of fates.values()) if (isWith(life, fate)) fate.excuses++
+    excuseAll,
+    stands: (life, until) => {
+      stalls.push([now(), until])
+      excuseAll(life)
     },
+    stoodStill: (from, to) =>
+      stalls.reduce(
+        (sum, [began, ended]) => sum + Math.max(0, Math.min(ended, to) - Math.max(began, from)),
+        0,
+      ),
     died: (life) => {
       for (const fate of fates.values()) if (isWith(life, fate)) fate.ends++
     },

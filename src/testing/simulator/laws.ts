@@ -37,7 +37,8 @@ const checkExcuseless = (account: Account, fate: Fate, calm: boolean): void => {
   if (fate.claimedBy) account.broken('I4', `${name}: its claim was never released`)
   if (!calm || !QUICK.includes(fate.does) || fate.orderKey !== undefined) return
   if (fate.doneAt === undefined || fate.accepted === undefined) return
-  const took = fate.doneAt - fate.accepted
+  // whoever is not taken because the only process stands still is not kept waiting by others
+  const took = fate.doneAt - fate.accepted - account.stoodStill(fate.accepted, fate.doneAt)
   if (took > LONGEST) account.broken('I7', `${name} goes well at once, and took ${took} ms behind others`)
 }
 

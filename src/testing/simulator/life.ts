@@ -41,6 +41,7 @@ export interface LifeOptions {
   readonly excuse: (concern: Concern) => void
   /** What is out is excused when a process dies or stands still. */
   readonly excuseAll: (life: Life) => void
+  readonly stands: (life: Life, until: Instant) => void
   readonly died: (life: Life) => void
   readonly onCrash: (life: Life) => void
   /** The broker takes back what it handed to this process. */
@@ -72,8 +73,8 @@ export const startLife = (options: LifeOptions): Life => {
   }
 
   const stand = (): Promise<void> => {
-    options.excuseAll(life)
     life.pausedUntil = scheduler.now() + options.stall
+    options.stands(life, life.pausedUntil)
     return step()
   }
 

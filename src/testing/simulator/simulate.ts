@@ -106,6 +106,7 @@ const run = async (setting: Setting): Promise<void> => {
       mayCrash: () => crashes-- > 0,
       excuse: account.excuse,
       excuseAll: account.excuseAll,
+      stands: account.stands,
       died: account.died,
       cut: beyond.cut,
       onCrash: (dead) => {
