@@ -73,19 +73,18 @@ const writeMarks = async (ask: Ask, schema: string, letters: Iterable<Locked>): 
     resolved.set(group, Math.max(resolved.get(group) ?? resolvedAt, resolvedAt))
   }
   await noteResolved(ask, schema, resolved)
-  await ask({
-    name: `reprieve ${schema} mark`,
-    text: `
-      UPDATE ${schema}.letter AS l SET state = n.state, state_at = n.at
-      FROM unnest($1::text[], $2::text[], $3::bigint[]) AS n (id, state, at),
-        LATERAL (SELECT x.ctid AS row FROM ${schema}.letter AS x WHERE x.id = n.id OFFSET 0) AS found
-      WHERE l.ctid = found.row`,
-    values: [
-      moved.map(({ word }) => word),
-      moved.map(({ state }) => state),
-      moved.map(({ at }) => instant(at!)),
-    ],
-  })
+  // those of a step are marked alike, and then it is said once
+  for (const alike of Map.groupBy(moved, ({ state, at }) => `${state} ${at}`).values()) {
+    await ask({
+      name: `reprieve ${schema} mark`,
+      text: `
+        UPDATE ${schema}.letter AS l SET state = $2, state_at = $3
+        FROM unnest($1::text[]) AS n (id),
+          LATERAL (SELECT x.ctid AS row FROM ${schema}.letter AS x WHERE x.id = n.id OFFSET 0) AS found
+        WHERE l.ctid = found.row`,
+      values: [alike.map(({ word }) => word), alike[0]!.state, instant(alike[0]!.at!)],
+    })
+  }
   await change(
     ask,
     schema,

@@ -21,8 +21,8 @@ export interface KnownItem {
  * Items by a list of theirs, one look each. Of an operation that was just frozen the server knows nothing, and thinks it
  * cheaper to read all of its items to find some; OFFSET 0 leaves it no choice.
  */
-const each = (schema: string, by: 'place' | 'letter'): string => `
-  LATERAL (SELECT * FROM ${schema}.operation_item AS x WHERE x.operation = $1 AND x.${by} = n.${by} OFFSET 0) AS i`
+const each = (schema: string): string => `
+  LATERAL (SELECT * FROM ${schema}.operation_item AS x WHERE x.operation = $1 AND x.place = n.place OFFSET 0) AS i`
 
 type Tally = (state: string, because: string, by: number) => void
 
@@ -63,8 +63,9 @@ export const addItems = async (
 ): Promise<void> => {
   const { rows } = await ask({
     name: `reprieve ${schema} known items`,
-    text: `SELECT i.place, i.letter FROM unnest($2::bigint[]) AS n (place), ${each(schema, 'place')}
-      UNION ALL SELECT i.place, i.letter FROM unnest($3::text[]) AS n (letter), ${each(schema, 'letter')}`,
+    text: `SELECT i.place, i.letter FROM unnest($2::bigint[]) AS n (place), ${each(schema)}
+      UNION ALL SELECT h.place, h.letter FROM ${schema}.operation_hold AS h
+      WHERE h.operation = $1 AND h.letter = ANY ($3::text[])`,
     values: [operation, items.map(({ place }) => place), items.map(({ letter }) => wordOf(letter))],
   })
   const places = new Set(rows.map(({ place }) => Number(place)))
@@ -138,7 +139,7 @@ export const itemsAt = async (
   const { rows } = await ask({
     name: `reprieve ${schema} items at`,
     text: `SELECT i.place, i.letter, i.name, i.state, i.because FROM unnest($2::bigint[]) AS n (place),
-      ${each(schema, 'place')}`,
+      ${each(schema)}`,
     values: [operation, places],
   })
   return new Map(
@@ -157,6 +158,12 @@ export const itemsAt = async (
     }),
   )
 }
+
+const found = (schema: string): string => `LATERAL (SELECT x.ctid AS row FROM ${schema}.operation_item AS x
+  WHERE x.operation = $1 AND x.place = n.place OFFSET 0) AS found`
+
+const isAlike = (a: ItemMark, b: ItemMark): boolean =>
+  a.to === b.to && a.because === b.because && a.at === b.at
 
 /** Within a transaction that holds the operation. An item that several marks name is changed by the first that can. */
 export const markItems = async (
@@ -188,14 +195,25 @@ export const markItems = async (
     over.map(({ item }) => item.word),
     operation,
   )
+  const [first] = all
+  if (all.every(({ mark }) => isAlike(mark, first!.mark))) {
+    const { to, because = '', at } = first!.mark
+    await ask({
+      name: `reprieve ${schema} mark items alike`,
+      text: `
+        UPDATE ${schema}.operation_item AS i SET state = $3, because = $4, at = $5
+        FROM unnest($2::bigint[]) AS n (place), ${found(schema)} WHERE i.ctid = found.row`,
+      values: [operation, all.map(({ item }) => item.place), to, textOf(because), instant(at)],
+    })
+    await tally.write()
+    return done
+  }
   await ask({
     name: `reprieve ${schema} mark items`,
     text: `
       UPDATE ${schema}.operation_item AS i SET state = n.state, because = n.because, at = n.at
       FROM unnest($2::bigint[], $3::text[], $4::text[], $5::bigint[]) AS n (place, state, because, at),
-        LATERAL (SELECT x.ctid AS row FROM ${schema}.operation_item AS x
-          WHERE x.operation = $1 AND x.place = n.place OFFSET 0) AS found
-      WHERE i.ctid = found.row`,
+        ${found(schema)} WHERE i.ctid = found.row`,
     values: [
       operation,
       all.map(({ item }) => item.place),

@@ -27,7 +27,6 @@ CREATE TABLE ${schema}.operation_item (
   at bigint NOT NULL,
   PRIMARY KEY (operation, place)
 );
-CREATE UNIQUE INDEX operation_item_letter ON ${schema}.operation_item (operation, letter);
 CREATE INDEX operation_item_state ON ${schema}.operation_item (operation, state, place);
 
 CREATE TABLE ${schema}.operation_hold (
