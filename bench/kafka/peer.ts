@@ -42,7 +42,7 @@ export const kafkajsConsuming = (raw: Omit<Raw, 'name'>, failsOnce = false): Con
         await consumer.run({
           eachBatchAutoResolve: false,
           autoCommit: false,
-          eachBatch: async ({ batch }) => {
+          eachBatch: async ({ batch, resolveOffset }) => {
             for (let from = 0; from < batch.messages.length; from += COMMIT) {
               const chunk = batch.messages.slice(from, from + COMMIT)
               const failed: { value: Buffer; headers: IHeaders }[] = []
@@ -58,6 +58,7 @@ export const kafkajsConsuming = (raw: Omit<Raw, 'name'>, failsOnce = false): Con
               if (failed.length > 0) await producer.send({ topic: retry, acks: -1, messages: failed })
               const offset = String(BigInt(chunk.at(-1)!.offset) + 1n)
               await consumer.commitOffsets([{ topic: batch.topic, partition: batch.partition, offset }])
+              resolveOffset(chunk.at(-1)!.offset)
             }
             if (seen() === events) last.resolve()
           },
