@@ -15,6 +15,8 @@ export interface Count {
   readonly wrong: readonly string[]
   /** I3: effects beyond the first. */
   readonly doubled: number
+  /** Of those the ones of events whose every settlement was answered: only the death of a worker excuses them. */
+  readonly unexplained: number
   /** I5: ids with an attempt beyond the limit. */
   readonly beyond: readonly string[]
   readonly attempts: number
@@ -44,16 +46,19 @@ const lettersOf = (folder: string): readonly string[] => {
 export const count = (folder: string, ids: readonly string[]): Count => {
   const effects: string[] = []
   const beyond = new Set<string>()
+  const unanswered = new Set<string>()
   let attempts = 0
   for (const line of linesOf(folder)) {
     const [what, id, attempt] = line.split(' ') as [string, string, string]
     if (what === 'effect') effects.push(id)
+    else if (what === 'unanswered') unanswered.add(id)
     else {
       attempts++
       if (Number(attempt) > ATTEMPTS) beyond.add(id)
     }
   }
   const done = new Set(effects)
+  const twice = effects.filter((id, at) => effects.indexOf(id) !== at)
   const dead = new Set(lettersOf(folder))
   const wrong = ids.filter((id, n) => (fateOf(n) === 'done' ? dead.has(id) : done.has(id)))
   return {
@@ -62,7 +67,8 @@ export const count = (folder: string, ids: readonly string[]): Count => {
     dead: dead.size,
     missing: ids.filter((id) => !done.has(id) && !dead.has(id)),
     wrong,
-    doubled: effects.length - done.size,
+    doubled: twice.length,
+    unexplained: twice.filter((id) => !unanswered.has(id)).length,
     beyond: [...beyond],
     attempts,
   }

@@ -43,6 +43,8 @@ const here = dirname(fileURLToPath(import.meta.url))
 const BATCH = 100
 const AHEAD = 5 * BATCH
 const WARMING = 4000
+/** Near the end of the work there may be no such frame any more. */
+const CUT_WITHIN = 3000
 
 /** What the broker itself says is in its queues, unacknowledged included. */
 const leftIn = async (broker: OwnBroker): Promise<readonly string[]> => {
@@ -64,13 +66,19 @@ export const brokerTest = async (options: BrokerOptions): Promise<BrokerResult> 
   const began = Date.now()
   let leaving = 0
 
+  const cutBefore = async (moment: 'confirm' | 'ack'): Promise<void> => {
+    const before = shears.cuts
+    shears.arm(moment, Math.floor(Math.random() * 5))
+    const end = Date.now() + CUT_WITHIN
+    while (shears.cuts === before && Date.now() < end) await systemClock.sleep(20)
+  }
   const strike: Record<Fault, () => Promise<void>> = {
     broker: async () => {
       await broker.kill()
       await broker.start()
     },
-    confirm: async () => shears.arm('confirm', Math.floor(Math.random() * 5)),
-    ack: async () => shears.arm('ack', Math.floor(Math.random() * 5)),
+    confirm: () => cutBefore('confirm'),
+    ack: () => cutBefore('ack'),
     consumer: async () => {
       await crew.kill()
       await crew.join()

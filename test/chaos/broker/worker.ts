@@ -23,6 +23,9 @@ const app = await reprieve({
   transport,
   store,
   journal: (fact) => {
+    if (fact.is === 'trouble' && fact.about && fact.where.startsWith('settling')) {
+      appendFileSync(record, `unanswered ${fact.about.event}\n`)
+    }
     if (fact.is === 'trouble' && process.env.CHAOS_LOUD) console.error(fact.where, fact.error.message)
   },
 })

@@ -47,6 +47,8 @@ export interface StormResult {
   readonly buriedTwice: number
   /** Events both done and dead. */
   readonly both: number
+  /** Of those the ones whose every settlement was answered: for them there is no excuse. */
+  readonly inexcusable: readonly string[]
   /** Records past what the consumer group has committed, retry topics included, when all had ended. */
   readonly uncommitted: number
   readonly killed: number
@@ -74,7 +76,9 @@ export const storm = async (options: StormOptions): Promise<StormResult> => {
   writeFileSync(rules, rulesWith(options.rules ?? []))
   const joinOne = async (): Promise<ChildProcess> => {
     const effects = join(folder, `effects-${started.length}.log`)
-    const orders: Orders = { transport, store, rules, service, type, effects, slow: options.slow ?? 60 }
+    const unanswered = join(folder, `unanswered-${started.length}.log`)
+    const slow = options.slow ?? 60
+    const orders: Orders = { transport, store, rules, service, type, effects, unanswered, slow }
     const child = fork(join(import.meta.dirname, 'worker.ts'), [JSON.stringify(orders)], {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })
@@ -93,10 +97,11 @@ export const storm = async (options: StormOptions): Promise<StormResult> => {
     child.kill(signal)
     await gone
   }
-  const effects = (): string[] =>
+  const written = (files: string): string[] =>
     readdirSync(folder)
-      .filter((name) => name.startsWith('effects-'))
+      .filter((name) => name.startsWith(files))
       .flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n').filter(Boolean))
+  const effects = () => written('effects-')
   const seen = () => new Set(effects()).size
   const stage: Stage = {
     topic: type,
@@ -158,14 +163,18 @@ export const storm = async (options: StormOptions): Promise<StormResult> => {
     accounted = { dead, uncommitted }
     const done = effects()
     const unique = new Set(done)
+    const twice = done.filter((id, at) => done.indexOf(id) !== at)
+    const both = [...new Set(dead)].filter((id) => unique.has(id))
+    const unanswered = new Set(written('unanswered-'))
     return {
       published: ids.length,
       done: unique.size,
       dead: new Set(dead).size,
       missing: lacking(),
-      doubled: done.length - unique.size,
+      doubled: twice.length,
       buriedTwice: dead.length - new Set(dead).size,
-      both: [...new Set(dead)].filter((id) => unique.has(id)).length,
+      both: both.length,
+      inexcusable: [...twice, ...both].filter((id) => !unanswered.has(id)),
       uncommitted,
       killed,
       seconds: Math.round((Date.now() - began) / 1000),

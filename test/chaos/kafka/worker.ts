@@ -10,6 +10,8 @@ export interface Orders {
   readonly type: string
   /** A file of its own; a line for every effect, written before the handler returns. */
   readonly effects: string
+  /** The same for every event whose settlement was not answered, or refused. */
+  readonly unanswered: string
   /** Handlers take up to so many milliseconds. */
   readonly slow: number
 }
@@ -21,6 +23,9 @@ const app = await reprieve({
   transport: orders.transport,
   store: orders.store,
   journal: (fact) => {
+    if (fact.is === 'trouble' && fact.about && fact.where.startsWith('settling')) {
+      appendFileSync(orders.unanswered, `${fact.about.event}\n`)
+    }
     if (fact.is === 'trouble' && process.env.CHAOS_LOUD) {
       console.error(process.pid, new Date().toISOString(), fact.where, fact.error.message)
     }
