@@ -5,7 +5,7 @@ import { type Contender, type Entrant, type Lap, runHeat } from './harness.ts'
 /** In this process: quick to begin, and good enough to count. */
 export const here = (contender: Contender): Entrant => ({
   ...contender,
-  lap: (events) => runHeat(contender, events),
+  lap: (events, lead) => runHeat(contender, events, lead),
   end: async () => {},
 })
 
@@ -29,7 +29,7 @@ export const apart = (contender: Contender, { bench, race, env }: Whereabouts): 
   })
   return {
     ...contender,
-    lap: (events) =>
+    lap: (events, lead) =>
       new Promise((resolve, reject) => {
         const gone = (code: number | null) =>
           reject(new Error(`${contender.name}: its process ended (${code})`))
@@ -39,7 +39,7 @@ export const apart = (contender: Contender, { bench, race, env }: Whereabouts): 
           if ('lap' in reply) resolve(reply.lap)
           else reject(new Error(reply.error))
         })
-        child.send({ events })
+        child.send({ events, lead })
       }),
     end: async () => {
       if (!child.connected) return

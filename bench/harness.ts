@@ -4,10 +4,17 @@ export interface Tally {
   readonly counts?: Readonly<Record<string, number>>
 }
 
+/** The first events of a heat: they go the same way as the others, and are not timed. */
+export interface Lead {
+  readonly events: number
+  /** The last of them is through. */
+  over(): void
+}
+
 /** One contender's turn in one round, on fresh ground. */
 export interface Heat {
-  /** The only part that is timed. */
-  run(): Promise<Tally>
+  /** The only part that is timed, and that from the end of the lead on. */
+  run(lead: Lead): Promise<Tally>
   close(): Promise<void>
 }
 
@@ -29,6 +36,8 @@ export interface Race<C = Contender> {
   readonly name: string
   /** Of the bench's events, how many a heat of this race has. Absent: all. */
   readonly share?: number
+  /** Of a heat's events, how many more go in front of them, untimed. Absent: none. */
+  readonly lead?: number
   readonly contenders: readonly [C, ...C[]]
 }
 
@@ -42,7 +51,7 @@ export interface Lap {
 
 /** A contender, wherever it runs. */
 export interface Entrant extends Omit<Contender, 'prepare'> {
-  lap(events: number): Promise<Lap>
+  lap(events: number, lead: number): Promise<Lap>
   end(): Promise<void>
 }
 
@@ -110,9 +119,10 @@ const WARM_UP = 0.5
 export const runPlan = async ({ races, probes, events, rounds, say }: Plan): Promise<Result> => {
   const laps = new Map<Entrant, Lap[]>()
   for (let round = 0; round <= rounds; round++) {
-    for (const { name, contenders, share = 1 } of races) {
+    for (const { name, contenders, share = 1, lead = 0 } of races) {
       for (const contender of rotated(contenders, round)) {
-        const lap = await contender.lap(Math.ceil(events * share * (round === 0 ? WARM_UP : 1)))
+        const timed = Math.ceil(events * share * (round === 0 ? WARM_UP : 1))
+        const lap = await contender.lap(timed, Math.ceil(timed * lead))
         hold(contender.name, lap.tally.counts ?? {}, contender.limits ?? {})
         const rate = Math.round(lap.rate).toLocaleString('en')
         say(`${round === 0 ? 'warm-up' : `round ${round}/${rounds}`}  ${name}  ${contender.name}  ${rate}/s`)
@@ -133,16 +143,23 @@ export const runPlan = async ({ races, probes, events, rounds, say }: Plan): Pro
 }
 
 /** Fails where not every event was seen through, each once. */
-export const runHeat = async ({ name, prepare }: Contender, events: number): Promise<Lap> => {
-  const heat = await prepare(events)
+export const runHeat = async ({ name, prepare }: Contender, events: number, lead = 0): Promise<Lap> => {
+  const heat = await prepare(lead + events)
   try {
-    const begun = performance.now()
-    const before = process.cpuUsage()
-    const tally = await heat.run()
+    let begun = performance.now()
+    let before = process.cpuUsage()
+    let isOver = lead === 0
+    const over = () => {
+      begun = performance.now()
+      before = process.cpuUsage()
+      isOver = true
+    }
+    const tally = await heat.run({ events: lead, over })
     const took = performance.now() - begun
     const { user, system } = process.cpuUsage(before)
-    if (tally.events !== events)
-      throw new Error(`${name}: ${tally.events} events were counted, not ${events}`)
+    if (tally.events !== lead + events)
+      throw new Error(`${name}: ${tally.events} events were counted, not ${lead + events}`)
+    if (!isOver) throw new Error(`${name}: nobody said when the lead of ${lead} events was over`)
     return { rate: (events / took) * 1000, cpu: (user + system) / events, tally }
   } finally {
     await heat.close()

@@ -57,15 +57,14 @@ export const runBench = async (
 }
 
 const narrowed = (
-  { name, share, contenders: [raw, ...others] }: Race,
+  { contenders: [raw, ...others], ...race }: Race,
   only: string,
   enter: (contender: Contender, race: string) => Entrant,
 ): Race<Entrant> => {
   const chosen = others.filter((each) => only === '' || each.name === only)
   return {
-    name,
-    ...(share !== undefined && { share }),
-    contenders: [enter(raw, name), ...chosen.map((each) => enter(each, name))],
+    ...race,
+    contenders: [enter(raw, race.name), ...chosen.map((each) => enter(each, race.name))],
   }
 }
 

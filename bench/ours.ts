@@ -144,7 +144,8 @@ export const oursConsuming = (ours: Ours): Contender => ({
     app.service(service).on(type, handler(seen.handle))
     let started: Promise<void> | undefined
     return {
-      run: async () => {
+      run: async (lead) => {
+        seen.tell(lead)
         const before = ground.counts?.(app)
         started = app.start()
         await Promise.race([watched.until(events), started.then(() => new Promise<never>(() => {}))])

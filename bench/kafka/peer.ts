@@ -24,7 +24,7 @@ export const kafkajsConsuming = (raw: Omit<Raw, 'name'>, failsOnce = false): Con
     const producer = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner })
     if (failsOnce) await producer.connect()
     const consumer = kafka.consumer({ groupId: topic })
-    const { handle, seen } = counter(events)
+    const { handle, tell, seen } = counter(events)
     // now and then it begins a batch again: at least once is all that it promises
     const known = new Uint8Array(events)
     const attempt = async (order: Order, first: boolean): Promise<void> => {
@@ -35,7 +35,8 @@ export const kafkajsConsuming = (raw: Omit<Raw, 'name'>, failsOnce = false): Con
       await handle(order)
     }
     return {
-      run: async () => {
+      run: async (lead) => {
+        tell(lead)
         const last = Promise.withResolvers<void>()
         await consumer.connect()
         await consumer.subscribe({ topics, fromBeginning: true })

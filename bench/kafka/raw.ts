@@ -79,10 +79,11 @@ export const rawConsuming = (raw: Raw): Contender => ({
   prepare: async (events): Promise<Heat> => {
     const { common, topic, publish, close } = await openTopic(raw)
     for (const orders of batches(events, FILL)) await publish(orders)
-    const { handle, seen } = counter(events)
+    const { handle, tell, seen } = counter(events)
     const consumer = new Consumer({ ...common, groupId: topic, autocommit: false })
     return {
-      run: async () => {
+      run: async (lead) => {
+        tell(lead)
         await consume(consumer, topic, events, handle)
         return { events: seen() }
       },

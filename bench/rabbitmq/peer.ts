@@ -32,7 +32,7 @@ export const rascalConsuming = (raw: Omit<Raw, 'name'>, failsOnce = false): Cont
   prepare: async (events): Promise<Heat> => {
     const { queue, publish, close } = await openQueue({ ...raw, name: 'rascal' })
     for (const orders of batches(events, FILL)) await publish(orders)
-    const { handle, seen } = counter(events)
+    const { handle, tell, seen } = counter(events)
     const waiting = `${queue}.wait`
     const config = withDefaultConfig({
       vhosts: {
@@ -54,7 +54,8 @@ export const rascalConsuming = (raw: Omit<Raw, 'name'>, failsOnce = false): Cont
     })
     let broker: Broker | undefined
     return {
-      run: async () => {
+      run: async (lead) => {
+        tell(lead)
         broker = await BrokerAsPromised.create(config)
         const last = Promise.withResolvers<void>()
         broker.on('error', last.reject)

@@ -81,10 +81,11 @@ export const rawConsuming = (raw: Raw): Contender => ({
   prepare: async (events): Promise<Heat> => {
     const { queue, publish, close } = await openQueue(raw)
     for (const orders of batches(events, FILL)) await publish(orders)
-    const { handle, seen } = counter(events)
+    const { handle, tell, seen } = counter(events)
     let connection: ChannelModel | undefined
     return {
-      run: async () => {
+      run: async (lead) => {
+        tell(lead)
         connection = await connect(raw.url, { noDelay: true })
         await consume(connection, queue, events, handle)
         return { events: seen() }

@@ -18,6 +18,9 @@ export interface Deadlines {
   watch(ms: Millis, stop: AbortSignal | undefined, ring: (stopped: boolean) => void): () => void
 }
 
+/** Nobody asks why: without a reason an error with its stack would be made each time. */
+const WOKEN = 'woken'
+
 export const createDeadlines = (clock: Clock): Deadlines => {
   const watches = createBag<Watch>()
   const heard = new WeakSet<AbortSignal>()
@@ -59,7 +62,7 @@ export const createDeadlines = (clock: Clock): Deadlines => {
     await clock.sleep(0)
     resting = false
     if (watches.size > 0 || !sleeper) return
-    sleeper.wake.abort()
+    sleeper.wake.abort(WOKEN)
     sleeper = undefined
   }
 
@@ -91,7 +94,7 @@ export const createDeadlines = (clock: Clock): Deadlines => {
       if (!sleeper) {
         if (!rising) void rise()
       } else if (at < sleeper.until) {
-        sleeper.wake.abort()
+        sleeper.wake.abort(WOKEN)
         void sleep(at)
       }
       return () => {

@@ -182,7 +182,7 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
     try {
       return await inlet.receive(room, pulling.signal, except)
     } finally {
-      answered.abort()
+      answered.abort('answered')
       await over
     }
   }

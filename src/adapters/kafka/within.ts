@@ -16,6 +16,6 @@ export const within = async <T>(ms: Millis, clock: Clock, work: () => Promise<T>
   try {
     return await Promise.race([working, late])
   } finally {
-    done.abort()
+    done.abort('answered') // without a reason an error with its stack would be made each time
   }
 }
