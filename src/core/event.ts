@@ -103,7 +103,7 @@ const JSON_TYPE = /^application\/(json|[\w.+-]+\+json)\s*(;|$)/i
 const TEXT_TYPE = /^text\//i
 
 export const isJsonType = (contentType: string | undefined): boolean =>
-  contentType === undefined || JSON_TYPE.test(contentType)
+  contentType === undefined || contentType === 'application/json' || JSON_TYPE.test(contentType)
 
 /** The value a handler sees. Throws SyntaxError where the bytes are not what the content type says. */
 export const decodeData = (event: Event): unknown => {
