@@ -2,12 +2,7 @@
 
 import { BENCHES } from './benches.ts'
 import type { Reply } from './entrants.ts'
-import { runHeat } from './harness.ts'
-
-interface Asked {
-  readonly events: number
-  readonly lead: number
-}
+import { type Heading, runHeat } from './harness.ts'
 
 const [name = '', race = '', contender = ''] = process.argv.slice(2)
 const { open } = await BENCHES[name]!()
@@ -16,16 +11,16 @@ const found = bench.races
   .find((each) => each.name === race)
   ?.contenders.find((each) => each.name === contender)
 
-const reply = async ({ events, lead }: Asked): Promise<Reply> => {
+const reply = async (heading: Heading): Promise<Reply> => {
   if (!found) return { error: `there is no '${contender}' in '${race}' of ${name}` }
   try {
-    return { lap: await runHeat(found, events, lead) }
+    return { lap: await runHeat(found, heading) }
   } catch (error) {
     return { error: (error as Error).stack ?? String(error) }
   }
 }
 
-process.on('message', async (asked: Asked) => process.send?.(await reply(asked)))
+process.on('message', async (heading: Heading) => process.send?.(await reply(heading)))
 process.on('disconnect', async () => {
   await bench.close()
   process.exit()

@@ -5,7 +5,7 @@ import { type Contender, type Entrant, type Lap, runHeat } from './harness.ts'
 /** In this process: quick to begin, and good enough to count. */
 export const here = (contender: Contender): Entrant => ({
   ...contender,
-  lap: (events, lead) => runHeat(contender, events, lead),
+  lap: (heading) => runHeat(contender, { ...heading, rest: 0 }),
   end: async () => {},
 })
 
@@ -29,7 +29,7 @@ export const apart = (contender: Contender, { bench, race, env }: Whereabouts): 
   })
   return {
     ...contender,
-    lap: (events, lead) =>
+    lap: (heading) =>
       new Promise((resolve, reject) => {
         const gone = (code: number | null) =>
           reject(new Error(`${contender.name}: its process ended (${code})`))
@@ -39,7 +39,7 @@ export const apart = (contender: Contender, { bench, race, env }: Whereabouts): 
           if ('lap' in reply) resolve(reply.lap)
           else reject(new Error(reply.error))
         })
-        child.send({ events, lead })
+        child.send(heading)
       }),
     end: async () => {
       if (!child.connected) return

@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
 /** What a heat saw through, and what it counted on the way. */
 export interface Tally {
   readonly events: number
@@ -38,6 +40,8 @@ export interface Race<C = Contender> {
   readonly share?: number
   /** Of a heat's events, how many more go in front of them, untimed. Absent: none. */
   readonly lead?: number
+  /** Milliseconds for the server to be done with what was put there for a heat. Absent: none. */
+  readonly rest?: number
   readonly contenders: readonly [C, ...C[]]
 }
 
@@ -49,9 +53,16 @@ export interface Lap {
   readonly tally: Tally
 }
 
+/** How a heat is to be run. */
+export interface Heading {
+  readonly events: number
+  readonly lead: number
+  readonly rest: number
+}
+
 /** A contender, wherever it runs. */
 export interface Entrant extends Omit<Contender, 'prepare'> {
-  lap(events: number, lead: number): Promise<Lap>
+  lap(heading: Heading): Promise<Lap>
   end(): Promise<void>
 }
 
@@ -119,10 +130,10 @@ const WARM_UP = 0.5
 export const runPlan = async ({ races, probes, events, rounds, say }: Plan): Promise<Result> => {
   const laps = new Map<Entrant, Lap[]>()
   for (let round = 0; round <= rounds; round++) {
-    for (const { name, contenders, share = 1, lead = 0 } of races) {
+    for (const { name, contenders, share = 1, lead = 0, rest = 0 } of races) {
       for (const contender of rotated(contenders, round)) {
         const timed = Math.ceil(events * share * (round === 0 ? WARM_UP : 1))
-        const lap = await contender.lap(timed, Math.ceil(timed * lead))
+        const lap = await contender.lap({ events: timed, lead: Math.ceil(timed * lead), rest })
         hold(contender.name, lap.tally.counts ?? {}, contender.limits ?? {})
         const rate = Math.round(lap.rate).toLocaleString('en')
         say(`${round === 0 ? 'warm-up' : `round ${round}/${rounds}`}  ${name}  ${contender.name}  ${rate}/s`)
@@ -143,9 +154,13 @@ export const runPlan = async ({ races, probes, events, rounds, say }: Plan): Pro
 }
 
 /** Fails where not every event was seen through, each once. */
-export const runHeat = async ({ name, prepare }: Contender, events: number, lead = 0): Promise<Lap> => {
+export const runHeat = async (
+  { name, prepare }: Contender,
+  { events, lead, rest }: Heading,
+): Promise<Lap> => {
   const heat = await prepare(lead + events)
   try {
+    await sleep(rest)
     let begun = performance.now()
     let before = process.cpuUsage()
     let isOver = lead === 0

@@ -4,7 +4,7 @@ import type { Reprieve } from '../../src/reprieve.ts'
 import type { OpenBench } from '../bench.ts'
 import { failsOnce } from '../courses.ts'
 import { freshFile } from '../embedded/file.ts'
-import { LEAD, WINDOW } from '../load.ts'
+import { LEAD, REST, WINDOW } from '../load.ts'
 import { countsOf, type Ground, type Names, oursConsuming, oursPublishing } from '../ours.ts'
 import { retryProbe } from '../retries.ts'
 import { openBroker, openIfThere } from '../server.ts'
@@ -68,6 +68,7 @@ export const open: OpenBench = async () => {
       {
         name: 'consume and commit',
         lead: LEAD,
+        rest: REST,
         contenders: [
           rawConsuming(raw),
           oursConsuming({ name: 'reprieve', aim: AIM, rules, ground }),
@@ -80,6 +81,7 @@ export const open: OpenBench = async () => {
       },
       {
         name: 'fail once, then succeed',
+        rest: REST,
         share: 0.3,
         contenders: [
           rawFailingOnce(raw),
