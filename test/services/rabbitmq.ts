@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect as tcpConnect } from 'node:net'
 import { join } from 'node:path'
+import { closeQuietly } from '../../src/adapters/rabbitmq/client.ts'
 import { aptInstall } from './apt.ts'
 import { freePorts } from './ports.ts'
 import { firstProgram, launch, onPath, untilAnswer } from './processes.ts'
@@ -42,7 +43,7 @@ export const rabbitmq: Server = {
     const connection = await connect(url, { timeout: 2_000 })
     connection.on('error', () => {})
     const { version } = connection.connection.serverProperties
-    await connection.close()
+    await closeQuietly(connection)
     return version
   },
 }

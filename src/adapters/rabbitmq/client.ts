@@ -122,13 +122,23 @@ export const replyCode = (error: unknown): number | undefined => {
   return typeof code === 'number' ? code : undefined
 }
 
-/** Closing what the other side has closed already is no mistake. */
-export const closeQuietly = async (what: { close(): Promise<void> }): Promise<void> => {
+/**
+ * Closing what the other side has closed already is no mistake. Where the other side dies during the good-bye the client
+ * never answers the call, and only tells that it is closed.
+ */
+export const closeQuietly = async (what: Closable): Promise<void> => {
+  const { promise: gone, resolve } = Promise.withResolvers<void>()
+  what.on('close', () => resolve())
   try {
-    await what.close()
+    await Promise.race([what.close(), gone])
   } catch {
     // closed already
   }
+}
+
+export interface Closable {
+  close(): Promise<void>
+  on(event: 'close', listener: () => void): unknown
 }
 
 export const loadClient = async (load: () => Promise<unknown> = () => import('amqplib')): Promise<Client> => {

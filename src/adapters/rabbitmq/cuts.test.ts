@@ -1,8 +1,10 @@
+import { connect } from 'amqplib'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { type FaultProxy, openProxy } from '../../../test/faults/proxy.ts'
 import { deskAt, hasty, idsOf, makeEvent, makeEvents, take, takeOne } from '../../../test/rabbitmq/desk.ts'
 import { openShears } from '../../../test/rabbitmq/shears.ts'
 import { describeWith } from '../../../test/services/urls.ts'
+import { closeQuietly } from './client.ts'
 import { PATIENCE } from './patience.ts'
 
 describeWith('amqp', 'a connection to RabbitMQ that is cut at the worst moment', (url) => {
@@ -124,6 +126,17 @@ describeWith('amqp', 'a connection to RabbitMQ that is cut at the worst moment',
     expect(await publishing).toMatch(/unavailable|closed/)
     expect((await settling)[0]).not.toBe('done')
     await expect.poll(() => own.open).toBe(0)
+    await own.close()
+  })
+
+  it('that dies during the good-bye is left at once, though the client never answers the call', async () => {
+    const own = await openProxy(url)
+    const connection = await connect(own.url)
+    connection.on('error', () => {})
+    own.freeze()
+    const leaving = closeQuietly(connection)
+    own.cut()
+    await leaving
     await own.close()
   })
 

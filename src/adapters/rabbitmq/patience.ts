@@ -1,6 +1,6 @@
 import type { Clock, Dice } from '../../contracts/tools.ts'
 import type { Millis } from '../../core/time.ts'
-import { closeQuietly } from './client.ts'
+import { type Closable, closeQuietly } from './client.ts'
 
 /** How long the broker may take to answer anything: connect, declare, confirm. */
 export const PATIENCE: Millis = 10_000
@@ -27,7 +27,7 @@ export const within = async <T>(
 }
 
 /** Like `within`, for what must be closed where it comes too late for anybody to have it. */
-export const openWithin = async <T extends Closable>(
+export const openWithin = async <T extends Opened>(
   clock: Clock,
   work: Promise<T>,
   late: () => Error,
@@ -48,9 +48,9 @@ export const openWithin = async <T extends Closable>(
   }
 }
 
-interface Closable {
+interface Opened extends Closable {
+  on(event: 'close', listener: () => void): unknown
   on(event: 'error', listener: (error: Error) => void): unknown
-  close(): Promise<void>
 }
 
 /** Waits for the work to end in whatever way, but no longer than for a good-bye. */
