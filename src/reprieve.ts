@@ -25,6 +25,7 @@ import {
   type RecoveryOptions,
   type RetentionOptions,
   rememberDestinations,
+  scheduleGrouping,
   scheduleRecovery,
   scheduleRetention,
   scheduleWatch,
@@ -145,6 +146,7 @@ export const reprieve = async (options: Options = {}): Promise<Reprieve> => {
     scheduleRecovery(app.every, office, written, options.recovery, systemProcess())
     scheduleRetention(app.every, office, written, options.retention, systemProcess())
     scheduleWatch(app.every, watch, now)
+    scheduleGrouping(app.every, office, tools)
   }
   let closing: Promise<void> | undefined
 

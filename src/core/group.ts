@@ -34,3 +34,17 @@ export const fingerprintAnew = (letter: Letter): string => {
 
 /** How fingerprints of this version begin. */
 export const THIS_VERSION = `${FINGERPRINT_VERSION}-`
+
+/**
+ * One that an earlier version gave, or none that can be read. What a later one gave stays: while two versions run side by
+ * side each letter moves once, to the newest of them.
+ */
+export const isOutdated = (print: string): boolean => {
+  const version = versionOf(print)
+  return version === undefined || version < versionOf(THIS_VERSION)!
+}
+
+const versionOf = (print: string): number | undefined => {
+  const [, digits] = /^f(\d{1,9})-/.exec(print) ?? []
+  return digits === undefined ? undefined : Number(digits)
+}

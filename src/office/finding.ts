@@ -3,7 +3,7 @@ import type { Counted, KeptLetter, LetterFilter, Letters } from '../contracts/le
 import type { Tools } from '../contracts/tools.ts'
 import type { Details } from '../core/audit.ts'
 import { ReprieveError } from '../core/error.ts'
-import { fingerprintAnew, THIS_VERSION } from '../core/group.ts'
+import { fingerprintAnew, isOutdated, THIS_VERSION } from '../core/group.ts'
 import type { Millis } from '../core/time.ts'
 import { A_DURATION, readDuration } from '../rules/duration.ts'
 import { emptyBook, type RuleBook, rulesFor } from '../rules/index.ts'
@@ -22,7 +22,10 @@ export interface Finding {
   stats(): Promise<Stats>
   /** Says who is on it and what is known; what is not named stays, and null takes it away. From then on it is not new. */
   tend(fingerprint: string, tending: TendOptions, by?: Acting): Promise<LetterGroup>
-  /** Groups anew what other versions of the fingerprint grouped. Begun by `open` too. Answers how many letters were moved. */
+  /**
+   * Groups anew what earlier versions of the fingerprint grouped; what later ones grouped stays. A job does it once a minute,
+   * too: letters of older processes, and those that are brought, come at any time. Answers how many letters were moved.
+   */
   regroup(signal?: AbortSignal): Promise<number>
 }
 
@@ -136,12 +139,14 @@ export const createFinding = (
     },
     regroup: async (signal) => {
       let moved = 0
-      for (;;) {
-        const [old] = await groups.list('', 1, THIS_VERSION)
-        if (!old || signal?.aborted) return moved
-        moved += await groups.regroup(old.fingerprint, fingerprintAnew, SOME)
-        await clock.sleep(0)
+      const others = await groups.list('', MOST_GROUPS, THIS_VERSION)
+      for (const { fingerprint } of others.filter((other) => isOutdated(other.fingerprint))) {
+        for (let some = SOME; some === SOME && !signal?.aborted; moved += some) {
+          some = await groups.regroup(fingerprint, fingerprintAnew, SOME)
+          await clock.sleep(0) // nobody else is kept waiting
+        }
       }
+      return moved
     },
   }
 }

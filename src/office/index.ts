@@ -7,6 +7,7 @@ export { enactApart, enactTogether } from './enact.ts'
 export type { Filing, Imported } from './filing.ts'
 export type { Finding, Found, GroupOptions, TendOptions } from './finding.ts'
 export { type LetterGroup, NOT_AT_AN_END } from './groups.ts'
+export { QUIET_JOBS, scheduleGrouping } from './jobs.ts'
 export type { Life, Lives } from './lives.ts'
 export type { DiscardResult, ReleaseResult, RestoreResult } from './moving.ts'
 export { createOffice, type Office } from './office.ts'
@@ -25,6 +26,5 @@ export {
   createWatch,
   type History,
   scheduleWatch,
-  WATCH_JOB,
   type Watch,
 } from './watch.ts'

@@ -70,7 +70,7 @@ const FOR_EVER: Millis = 100 * 365 * 24 * 60 * 60 * 1000
 export const createOffice = async (options: OfficeOptions): Promise<Office> => {
   const { transport, store, tools, book = emptyBook, as: owner = 'somebody', dataCheck } = options
   const { letters, companion } = store
-  const { clock, journal } = tools
+  const { clock } = tools
   const receiptTo = `reprieve.receipts.${await officeName(store, tools)}`
   // beside a broker the companion buries into the store: the office looks there too
   const sources = companion && companion !== transport ? [transport, companion] : [transport]
@@ -78,7 +78,6 @@ export const createOffice = async (options: OfficeOptions): Promise<Office> => {
   const actor = createActor(owner, clock.now)
   const finding = createFinding(letters, tools, actor, book)
   const stop = new AbortController()
-  let regrouping: Promise<unknown> | undefined
   let workingOff: Promise<void> | undefined
   const opened: { intake: Intake; running: Promise<void> }[] = []
 
@@ -128,9 +127,6 @@ export const createOffice = async (options: OfficeOptions): Promise<Office> => {
       for (const intake of await intakes(fresh)) opened.push({ intake, running: intake.run(stop.signal) })
       for (const { name } of fresh) names.add(name)
       workingOff ??= working.run(stop.signal)
-      regrouping ??= finding.regroup(stop.signal).catch((error: Error) => {
-        journal({ at: clock.now(), is: 'trouble', where: 'grouping letters anew', error })
-      })
     },
     catchUp: async (destinations, signal) => {
       const once = await intakes([...destinations, { name: receiptTo }])
@@ -157,7 +153,6 @@ export const createOffice = async (options: OfficeOptions): Promise<Office> => {
     behind: deadKeys.behind,
     close: async () => {
       stop.abort()
-      await regrouping
       await workingOff
       await Promise.all(opened.splice(0).map(({ intake, running }) => running.then(() => intake.close())))
     },

@@ -2,6 +2,7 @@ import type { KeptLetter, LetterFilter } from '../contracts/letters.ts'
 import type { DeathReason } from '../core/letter.ts'
 import type { Millis } from '../core/time.ts'
 import type { RuleBook } from '../rules/index.ts'
+import type { Every } from './jobs.ts'
 import type { Office } from './office.ts'
 import type { ReplayResult } from './quick.ts'
 
@@ -47,9 +48,6 @@ export interface RecoveryOptions extends Partial<Recovery> {
   /** As in a rule book, or in milliseconds. Default: an hour. */
   readonly every?: string | Millis
 }
-
-/** The way an app runs something now and then, in one of its processes. */
-type Every = (period: string | Millis, name: string, run: (at: { signal: AbortSignal }) => unknown) => void
 
 /** Where options or rules switch it on. What the options say comes before the book. */
 export const scheduleRecovery = (

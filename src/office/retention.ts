@@ -4,6 +4,7 @@ import type { Millis } from '../core/time.ts'
 import { type RuleBook, rulesFor } from '../rules/index.ts'
 import type { Acting, createActor } from './acting.ts'
 import type { DeadKeys } from './dead-keys.ts'
+import type { Every } from './jobs.ts'
 import { deskOf } from './repairing.ts'
 
 /** Removing letters whose time in the office is over. */
@@ -121,8 +122,6 @@ export interface RetentionOptions {
   /** At most so many each time. Default: 100,000. */
   readonly most?: number
 }
-
-type Every = (period: string | Millis, name: string, run: (at: { signal: AbortSignal }) => unknown) => void
 
 /** On unless options or rules switch it off. What the options say comes before the book. */
 export const scheduleRetention = (

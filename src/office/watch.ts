@@ -11,6 +11,7 @@ import { readWaiting, WAITING, waitingInAll } from '../core/waiting.ts'
 import { emptyBook, type RuleBook } from '../rules/index.ts'
 import { type Alerts, type KeptAlert, lookAtAlerts, NO_ALERTS } from './alerts.ts'
 import { NOT_AT_AN_END } from './groups.ts'
+import { type Every, WATCH_JOB } from './jobs.ts'
 import { readingsOf } from './readings.ts'
 import { keepSnapshot, snapshotsFrom, takeSnapshot } from './snapshots.ts'
 
@@ -214,13 +215,8 @@ const sums = (pairs: readonly (readonly [string, number])[]): Readonly<Record<st
     ]),
   )
 
-/** The way an app runs something now and then, in one of its processes. */
-type Every = (period: Millis, name: string, run: () => unknown) => void
-
 const LOOK_EVERY: Millis = MINUTE
 export const SNAPSHOT_EVERY: Millis = 5 * MINUTE
-/** The name of the job: it runs so often that to tell each run would be noise. */
-export const WATCH_JOB = 'watch'
 
 /** One job for both, run by one of the processes that share the board. */
 export const scheduleWatch = (onSchedule: Every, watch: Watch, now: () => Instant): void => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { open } from '../../src/adapters/memory/index.ts'
-import { Permanent } from '../../src/index.ts'
+import type { Groups } from '../../src/contracts/groups.ts'
+import { Permanent, reprieve } from '../../src/index.ts'
 import { createOffice } from '../../src/office/index.ts'
 import { testApp } from '../../src/testing/index.ts'
 import { sampleLetters } from '../../src/testing/letters.ts'
@@ -93,19 +94,74 @@ describe('the office, looking for causes', () => {
     await office.close()
   })
 
-  it('groups anew what another version of the fingerprint grouped, once it is open', async () => {
+  /** An app with its jobs, some letters of an older version's group, and nothing that happens by itself but those. */
+  const regrouping = async (fingerprint = 'f0-1', count = 3) => {
     const tools = testTools()
-    const { transport, store } = await open('memory:', tools)
+    const app = await reprieve({ transport: 'memory:', ...tools })
+    await tools.clock.runUntil(app.start())
     const now = tools.clock.now()
-    const letters = sampleLetters(450, now, (n) => ({ fingerprint: `f0-${n % 2}` }))
-    const { fingerprint } = sampleLetters(1, now)[0]!
-    await store.letters.keep(letters)
-    await store.letters.groups.tend('f0-1', { owner: 'ann' }, now)
-    const office = await createOffice({ transport, store, tools })
-    await office.open([])
-    await tools.clock.advance(10)
-    expect(await office.groups({ all: true })).toMatchObject([{ fingerprint, open: 450, owner: 'ann' }])
-    expect(await office.regroup()).toBe(0)
-    await tools.clock.runUntil(office.close())
+    const { fingerprint: ours } = sampleLetters(1, now)[0]!
+    let times = 0
+    const arrive = (at = fingerprint) => {
+      times++
+      const named = (n: number) => ({ id: `l-${times}-${n}`, fingerprint: at })
+      return app.store.letters!.keep(sampleLetters(count, tools.clock.now(), named))
+    }
+    const groups = async () =>
+      Object.fromEntries(
+        (await app.office.groups({ all: true })).map((each) => [each.fingerprint, each.open]),
+      )
+    const close = () => tools.clock.runUntil(app.close())
+    return { ...tools, app, ours, arrive, groups, close }
+  }
+  const MINUTE = 60_000
+
+  it('groups anew what an older version grouped, whenever it comes, in one of the processes', async () => {
+    const { app, clock, ours, arrive, groups, facts, close } = await regrouping('f0-1', 450)
+    await arrive()
+    await app.office.tend('f0-1', { owner: 'ann' })
+    await clock.advance(2 * MINUTE)
+    expect(await app.office.groups({ all: true })).toMatchObject([
+      { fingerprint: ours, open: 450, owner: 'ann' },
+    ])
+    // long after it was opened: of a worker that was not renewed, of a file, or one whose fingerprint could not be read
+    await arrive()
+    await arrive('unread')
+    expect(await groups()).toEqual({ [ours]: 450, 'f0-1': 450, unread: 450 })
+    await clock.advance(2 * MINUTE)
+    expect(await groups()).toEqual({ [ours]: 1350 })
+    expect(await app.office.regroup()).toBe(0)
+    const told = facts.flatMap((fact) => (fact.is === 'notice' ? fact.text : []))
+    expect(told).toEqual(['grouped anew: 450 letters', 'grouped anew: 900 letters'])
+    await close()
+  })
+
+  it('leaves what a newer version grouped, so that two versions don’t move letters to and fro', async () => {
+    const { app, clock, ours, arrive, groups, close } = await regrouping()
+    await arrive(ours)
+    await arrive('f2-1')
+    await clock.advance(2 * MINUTE)
+    expect(await groups()).toEqual({ [ours]: 3, 'f2-1': 3 })
+    // as the office of the newer version does
+    await app.store.letters!.groups.regroup(ours, () => 'f2-1', 100)
+    await arrive()
+    await clock.advance(3 * MINUTE)
+    expect(await groups()).toEqual({ [ours]: 3, 'f2-1': 6 })
+    await close()
+  })
+
+  it('tries again to group them anew after the store refused it', async () => {
+    const { app, clock, ours, arrive, groups, facts, close } = await regrouping()
+    const kept = app.store.letters!.groups as { regroup: Groups['regroup'] }
+    const { regroup } = kept
+    kept.regroup = () => Promise.reject(new Error('the disk is full'))
+    await arrive()
+    await clock.advance(2 * MINUTE)
+    expect(facts).toContainEqual(expect.objectContaining({ is: 'trouble', where: 'the job grouping' }))
+    expect(await groups()).toEqual({ 'f0-1': 3 })
+    kept.regroup = regroup
+    await clock.advance(2 * MINUTE)
+    expect(await groups()).toEqual({ [ours]: 3 })
+    await close()
   })
 })

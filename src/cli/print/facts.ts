@@ -1,6 +1,6 @@
 import type { About, Fact, Journal } from '../../contracts/journal.ts'
 import type { Failure } from '../../core/failure.ts'
-import { WATCH_JOB } from '../../office/index.ts'
+import { QUIET_JOBS } from '../../office/index.ts'
 import { alertText } from './alert.ts'
 import { inert } from './inert.ts'
 import { bad, calm, good, strong, warn } from './paint.ts'
@@ -103,7 +103,7 @@ const lineOf = (fact: Fact, failure: Failure | undefined): string | undefined =>
     }
     case 'job':
       // somebody looks each minute: only what he sees is worth a line
-      if (fact.name === WATCH_JOB) return undefined
+      if (QUIET_JOBS.has(fact.name)) return undefined
       return `${verb('job', calm)}${inert(fact.name)}  ${calm(span(fact.took))}`
     case 'batch failed': {
       const what = `${fact.failed} of ${fact.size} failed${fact.timedOut ? ', it took too long' : ''}`
