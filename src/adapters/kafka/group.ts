@@ -32,6 +32,8 @@ export interface GroupOptions {
   /** Topics whose records are parcels, beside those of its doors. */
   readonly parcelTopics: readonly string[]
   readonly later: (wait: number) => string
+  /** Stuck records stay where they are: nobody moves them elsewhere. */
+  readonly squeezes?: boolean
   /** What must exist for its doors. */
   ensure(topics: readonly string[], anew: boolean): Promise<void>
   /** What else goes on while it is joined. */
@@ -50,6 +52,7 @@ export const consumerGroup = (wire: Wire, options: GroupOptions): Group => {
 
   const member = memberOf(wire, options.name, {
     topics: () => [...new Set([...doors.keys(), ...options.parcelTopics])],
+    squeezes: options.squeezes ?? false,
     carriesParcels: (topic) => parcelTopics.has(topic),
     window: (topic) => windowOf(doors.get(topic)),
     ensure: (anew) => options.ensure([...doors.keys()], anew),

@@ -61,6 +61,8 @@ export type SlotState = 'waiting' | 'out' | 'settling' | 'done'
 export interface Slot {
   readonly tenure: Tenure
   readonly offset: number
+  /** Of a finished one that stands for all finished ones before it: the first of them. */
+  readonly since?: number
   readonly timestamp: Instant
   /** The subscription's topic it is meant for: on a retry topic its header tells. */
   readonly target: string

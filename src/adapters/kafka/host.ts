@@ -1,6 +1,8 @@
 /** What the member asks of the consumer group it is for. */
 export interface Host {
   topics(): readonly string[]
+  /** Stuck records stay where they are: nothing of the group moves them. */
+  readonly squeezes: boolean
   carriesParcels(topic: string): boolean
   /** The most records of the topic that may be out at once. */
   window(topic: string): number

@@ -2,9 +2,10 @@ import { expect, it } from 'vitest'
 import { kafkaBench } from '../../../test/kafka/bench.ts'
 import { describeWith } from '../../../test/services/urls.ts'
 import { ackAll, makeEvents, makeSubscription, take, takeNone, takeOne } from '../../testing/trials/kit.ts'
+import { MOST_SPAN } from './tenure.ts'
 
 describeWith('kafka', 'a stuck record on kafka', (brokers) => {
-  const { world, openOne, committed, facts } = kafkaBench(brokers)
+  const { world, openOne, committed, facts, admin } = kafkaBench(brokers)
 
   it('moves to a retry topic when thousands have passed it, so that commits go on', async () => {
     const transport = await openOne()
@@ -30,5 +31,30 @@ describeWith('kafka', 'a stuck record on kafka', (brokers) => {
     await ackAll(inlet, [copy])
     await takeNone(world, inlet)
     expect(facts.some((fact) => fact.is === 'notice' && /is stuck/.test(fact.text))).toBe(true)
+  })
+
+  it.each([
+    { whose: 'ours', foreign: false },
+    { whose: "someone else's", foreign: true },
+  ])('that the office can not keep stops nothing behind it in a destination, $whose', async ({ foreign }) => {
+    const transport = await openOne()
+    const name = world.name('graves')
+    await admin.createTopics({ topics: [name], partitions: 1, replicas: 1 })
+    const inlet = await transport.collect({ name, foreign })
+    const events = makeEvents(world, 2 * MOST_SPAN)
+    await transport.publish(name, events)
+    const refused = await takeOne(world, inlet)
+    for (let seen = 1; seen < events.length; ) {
+      const got = await take(world, inlet, Math.min(400, events.length - seen))
+      await ackAll(inlet, got)
+      seen += got.length
+    }
+    const group = `reprieve-office.${name}`
+    const [before] = await committed(group, name)
+    expect(before).toMatchObject({ offset: 0, mark: { done: [[1, events.length - 1]] } })
+    await ackAll(inlet, [refused])
+    const [after] = await committed(group, name)
+    expect(after?.offset).toBe(events.length)
+    await inlet.close()
   })
 })

@@ -32,7 +32,7 @@ export const startTenures = async (
     // No commit at all: nobody has been here. One that is not ours rules nothing out.
     const nothing = fromEarliest ? anything : { out: 0, done: [] }
     const mark = text === undefined ? nothing : (decodeMark(text, offset) ?? anything)
-    return tenure({ topic, partition, parcels, offset, mark })
+    return tenure({ topic, partition, parcels, offset, mark, squeezes: host.squeezes })
   })
   const outcomes = await commitAll(
     offsets,

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { type RawBatch, readBatches } from './batches.ts'
 import type { Slot, Tenure } from './holding.ts'
 import { eventRecord } from './outgoing.ts'
-import { tenure } from './tenure.ts'
+import { isHungry, MOST_SPAN, tenure } from './tenure.ts'
 
 const event = { id: 'e', source: 's', type: 't', extensions: {}, headers: {}, data: null }
 
@@ -47,6 +47,37 @@ const takeAll = (from: Tenure, now = 0): Slot[] => {
 const offsets = (slots: readonly Slot[]) => slots.map(({ offset }) => offset)
 
 describe('a tenure', () => {
+  const passBy = (held: Tenure, count: number): void => {
+    for (let first = 0; first < count; first += 500) {
+      held.accept([batch(first, 500)], [])
+      for (const slot of takeAll(held)) if (slot.offset !== 0 && slot.offset !== 700) held.finish(slot)
+    }
+  }
+
+  it('that nobody parks for remembers what passed stuck records as runs, and stays hungry', () => {
+    const held = start({ squeezes: true })
+    passBy(held, 2 * MOST_SPAN)
+    expect(isHungry(held)).toBe(true)
+    expect(held.span).toBeLessThan(2_000)
+    expect(held.progress()).toEqual({
+      offset: 0,
+      done: [
+        [1, 699],
+        [701, 2 * MOST_SPAN - 1],
+      ],
+    })
+    const [first] = held.stragglers(1)
+    held.finish(first!)
+    expect(held.progress()).toEqual({ offset: 700, done: [[701, 2 * MOST_SPAN - 1]] })
+  })
+
+  it('that is parked for counts what has passed, and is fetched no more when it is too much', () => {
+    const held = start()
+    passBy(held, MOST_SPAN)
+    expect(isHungry(held)).toBe(false)
+    expect(held.span).toBe(MOST_SPAN)
+  })
+
   it('commits up to the first gap, and remembers what is finished past it', () => {
     const held = start()
     held.accept([batch(0, 6)], [])

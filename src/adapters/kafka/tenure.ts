@@ -12,6 +12,8 @@ export interface Start {
   readonly parcels: boolean
   readonly offset: number
   readonly mark: Mark
+  /** Stuck records stay where they are: what has passed them is remembered as runs, however many. */
+  readonly squeezes?: boolean
 }
 
 /** A stuck record holds up the commit, not the rest; but no more than so many pass it by. */
@@ -20,6 +22,8 @@ export const MOST_SPAN = 10_000
 export const ENOUGH_SPAN = 5_000
 /** A partition is fetched while less than this waits. */
 const ENOUGH_BYTES = 512 * 1024
+/** When so many more are finished, they are looked through for runs. */
+const SQUEEZE = 1_000
 
 export const isHungry = ({ bytes, span }: Tenure): boolean => bytes < ENOUGH_BYTES && span < MOST_SPAN
 
@@ -28,7 +32,14 @@ const BARE: Label = { target: undefined, due: 0, again: false }
 
 const OUT = { waiting: false, out: true, settling: true, done: false } as const
 
-export const tenure = ({ topic, partition, parcels, offset: start, mark }: Start): Tenure => {
+export const tenure = ({
+  topic,
+  partition,
+  parcels,
+  offset: start,
+  mark,
+  squeezes = false,
+}: Start): Tenure => {
   const shelves = new Map<string, Shelf>()
   let position = start
   let slots: Slot[] = []
@@ -38,6 +49,7 @@ export const tenure = ({ topic, partition, parcels, offset: start, mark }: Start
   let out = 0
   let suspicious = mark.out
   let past = mark.done
+  let loose = 0
 
   const shelfFor = (target: string): Shelf => {
     let found = shelves.get(target)
@@ -84,6 +96,18 @@ export const tenure = ({ topic, partition, parcels, offset: start, mark }: Start
       slots = slots.slice(head)
       head = 0
     }
+  }
+  /** Finished neighbours become one. */
+  const squeeze = () => {
+    const kept: Slot[] = []
+    for (const slot of slots.slice(head)) {
+      const before = kept.at(-1)
+      if (slot.state !== 'done' || before?.state !== 'done') kept.push(slot)
+      else kept[kept.length - 1] = { ...slot, since: before.since ?? before.offset }
+    }
+    slots = kept
+    head = 0
+    loose = 0
   }
   const left = (slot: Slot) => {
     if (slot.state === 'waiting') bytes -= slot.bytes
@@ -149,6 +173,7 @@ export const tenure = ({ topic, partition, parcels, offset: start, mark }: Start
       slot.record = undefined
       if (slot.offset > top) top = slot.offset
       if (slots[head] === slot) advance()
+      if (squeezes && ++loose >= SQUEEZE) squeeze()
     },
     stragglers: (among) => slots.slice(head, head + Math.ceil(among)).filter(({ state }) => state === 'out'),
     reach: () => {
@@ -172,7 +197,7 @@ export const tenure = ({ topic, partition, parcels, offset: start, mark }: Start
       for (let at = first; at < slots.length && slots[at]!.offset <= last; at++) {
         const slot = slots[at]!
         if (isDone(slot)) {
-          from ??= slot.offset
+          from ??= slot.since ?? slot.offset
           to = slot.offset
         } else if (from !== undefined) {
           done.push([from, to])

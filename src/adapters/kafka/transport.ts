@@ -102,6 +102,8 @@ export const kafkaTransport = (wire: Wire): Transport & { readonly counts: Count
         parcelTopics: foreign ? [] : [topic],
         // Put off so rarely that it waits in the destination itself.
         later: () => topic,
+        // a letter that the store refuses stays ours, and is no reason to write into the destination
+        squeezes: true,
         ensure: (names, anew) => (foreign ? checkThere(topic) : topics.ensure(names.map(destination), anew)),
         onEmpty: () => groups.delete(name),
       }),
