@@ -22,6 +22,8 @@ export interface KeptLetter {
 export interface KeptOutline {
   readonly letter: Outline
   readonly state: LetterState
+  /** Of one that was repaired: which version would be sent. */
+  readonly repair?: Pick<Repair, 'hash'>
 }
 
 /** What goes when it is sent. */

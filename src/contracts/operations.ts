@@ -24,6 +24,8 @@ export interface Item {
   readonly state: ItemState
   readonly because?: string
   readonly at: Instant
+  /** The hash of the version that its letter was frozen in; absent: as it died. */
+  readonly repair?: string
 }
 
 export interface NewItem extends Omit<Item, 'state'> {

@@ -64,7 +64,7 @@ export type ItemState = (typeof ITEM_STATES)[number]
 /** Why a letter of the set is not worked on. 'needs approval' ends with the approval. */
 export const SKIPS = [
   ...(['unknown letter', 'in another operation', 'already done', 'on its way', 'quarantined'] as const),
-  ...(['redacted', 'nowhere to go'] as const),
+  ...(['redacted', 'nowhere to go', 'changed since'] as const),
   ...(['needs approval', 'invalid schema', 'expired', 'downstream unhealthy', 're-entry limit'] as const),
 ] as const
 export type Skip = (typeof SKIPS)[number]
@@ -121,7 +121,7 @@ export interface Operation {
   /** By what the letters were chosen, for people. */
   readonly chosen: Json
   readonly plan: Plan
-  /** SHA-256 over the ids of the set, in order, a line each. Absent while it is being frozen. */
+  /** SHA-256 over the set in order, a line each: the letter's id, and which version of it. Absent while it is being frozen. */
   readonly hash?: string
   /** Its letters were named one by one: they may be on their way already, and re-enter as often as they are named. */
   readonly named?: boolean

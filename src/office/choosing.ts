@@ -41,14 +41,14 @@ export const createChoosing = (
       { operation, approved: true },
     )
     const at = clock.now()
-    const skips = items.flatMap((item, i): ItemMark[] =>
-      against[i] === undefined
-        ? []
-        : [{ place: item.place, from: ['waiting'], to: 'skipped', because: against[i], at }],
-    )
-    const leaving = items.flatMap((item, i): Leaving[] =>
-      against[i] === undefined ? [{ item, kept: found.get(item.letter)! }] : [],
-    )
+    const skips: ItemMark[] = []
+    const leaving: Leaving[] = []
+    for (const [i, item] of items.entries()) {
+      const kept = found.get(item.letter)
+      const because = against[i] ?? (isAsFrozen(item, kept) ? undefined : 'changed since')
+      if (because === undefined) leaving.push({ item, kept: kept! })
+      else skips.push({ place: item.place, from: ['waiting'], to: 'skipped', because, at })
+    }
     return { skips, leaving, at, last: items.at(-1)!.place }
   }
 
@@ -65,5 +65,23 @@ export const createChoosing = (
     return new Map((await letters.sendables(ids)).map((kept) => [kept.letter.id, kept]))
   }
 
-  return { choose, lettersOf }
+  /** One that was marked may have been repaired at that very moment: what is sent again is what was sent, if it was. */
+  const lettersAsFrozen = async (items: readonly Item[]): Promise<ReadonlyMap<string, KeptSendable>> => {
+    const found = new Map(await lettersOf(items))
+    for (const item of items) {
+      const kept = found.get(item.letter)
+      if (!kept || isAsFrozen(item, kept)) continue
+      const { repair: _, ...asItDied } = kept
+      const versions = item.repair === undefined ? [] : ((await letters.desk?.versions(item.letter)) ?? [])
+      const repair = versions.find(({ hash }) => hash === item.repair)
+      found.set(item.letter, repair ? { ...asItDied, repair } : asItDied)
+    }
+    return found
+  }
+
+  return { choose, lettersAsFrozen }
 }
+
+/** What was looked at, and approved where the rules ask, is what goes: a repair since then needs a look of its own. */
+const isAsFrozen = ({ repair }: Item, kept: KeptSendable | undefined): boolean =>
+  kept?.repair?.hash === repair

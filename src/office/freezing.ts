@@ -40,7 +40,7 @@ export const freeze = async (
   const add = async (places: readonly number[], ids: readonly string[], found: readonly Found[]) => {
     const against = await check(found, asked)
     const at = now()
-    const items = ids.map((id, n) => newItem(places[n]!, id, against[n], at))
+    const items = ids.map((id, n) => newItem(places[n]!, id, found[n]?.repair?.hash, against[n], at))
     await stay()
     if (!(await operations.add(operation.id, version, items))) throw taken(operation)
   }
@@ -92,9 +92,16 @@ const named = async (letters: Letters, filter: LetterFilter, asked: readonly str
   return found.sort((a, b) => a.at - b.at)
 }
 
-const newItem = (place: number, letter: string, because: Skip | undefined, at: Instant): NewItem => ({
+const newItem = (
+  place: number,
+  letter: string,
+  repair: string | undefined,
+  because: Skip | undefined,
+  at: Instant,
+): NewItem => ({
   place,
   letter,
+  ...(repair !== undefined && { repair }),
   state: because === undefined || because === 'needs approval' ? 'waiting' : 'skipped',
   ...(because !== undefined && { because }),
   at,
@@ -115,7 +122,10 @@ const seal = async (id: string, version: number, freezing: Freezing): Promise<Ke
   return sealed
 }
 
-/** SHA-256 over the ids in order, a line each, read a page at a time. */
+/**
+ * SHA-256 over the set in order, a line each, read a page at a time: the id of a letter, and behind it the hash of the version
+ * it was frozen in, where it was repaired. So it says what is sent, not only of which letters.
+ */
 export const hashOfSet = async (
   operations: Operations,
   id: string,
@@ -124,7 +134,8 @@ export const hashOfSet = async (
   const hash = createHash('sha256')
   for (let after: number | undefined; ; ) {
     const page = await operations.items(id, undefined, PAGE, after)
-    for (const { letter } of page) hash.update(`${letter}\n`)
+    for (const { letter, repair } of page)
+      hash.update(repair === undefined ? `${letter}\n` : `${letter} ${repair}\n`)
     if (page.length < PAGE) return hash.digest('hex')
     after = page.at(-1)!.place
     await stay()

@@ -42,7 +42,7 @@ const HOPELESS: ReadonlySet<string> = new Set(['unknown_subscription', 'unheard'
 export const createSending = (means: Sending) => {
   const { operations, letters, transport, receiptTo, tools, book, checks, deadKeys } = means
   const { clock, journal } = tools
-  const { choose, lettersOf } = createChoosing(operations, letters, checks, clock)
+  const { choose, lettersAsFrozen } = createChoosing(operations, letters, checks, clock)
 
   const actOf = (operation: Operation, act: ActName, more: Details = {}): ActOnLetters => {
     const { by, reason, chosen, id, hash, plan } = operation
@@ -135,7 +135,7 @@ export const createSending = (means: Sending) => {
     for (;;) {
       const items = await operations.items(operation.id, ['sending'], operation.plan.batch)
       if (items.length === 0) return true
-      const found = await lettersOf(items)
+      const found = await lettersAsFrozen(items)
       const at = clock.now()
       const marks = items.map(
         ({ place }): ItemMark => ({

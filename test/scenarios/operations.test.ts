@@ -302,6 +302,21 @@ describe('approval', () => {
     })
   })
 
+  it('holds for a time: what is not begun until then is cancelled', async () => {
+    await using all = await broken(3, yaml)
+    const { app, desk, state } = all
+    state.mended = true
+    const { id } = (await desk.plan({}, {}, { as: 'ann' })).operation
+    await desk.pause(id, { as: 'ann' })
+    await desk.approve(id, { as: 'bob' })
+    await app.clock.advance(61 * MINUTE)
+    expect((await desk.show(id)).operation.state).toBe('approved')
+    await desk.resume(id, { as: 'ann' })
+    const { operation, counts } = await becomes(app, id, 'cancelled')
+    expect(operation).toMatchObject({ state: 'cancelled', because: 'its approval has expired' })
+    expect([counts.waiting, state.calls]).toEqual([3, []])
+  })
+
   it('always, but for what the rules let go by itself', async () => {
     const always = `version: 1
 operations: { approval: always }

@@ -24,6 +24,13 @@ export interface KeptOperations {
 
 export const noOperations = (): KeptOperations => ({ rows: new Map(), holds: new Map() })
 
+const next = ({ because: _, ...item }: Item, state: ItemState, at: number, because?: string): Item => ({
+  ...item,
+  state,
+  ...(because !== undefined && { because }),
+  at,
+})
+
 /** A letter came back from a replay: so did its item. */
 export const endItem = (
   kept: KeptOperations,
@@ -35,7 +42,7 @@ export const endItem = (
   const row = hold && kept.rows.get(hold.operation)
   const item = row?.items.get(hold!.place)
   if (!row || !item || (item.state !== 'sending' && item.state !== 'sent')) return
-  row.items.set(item.place, { place: item.place, letter, state: to, at })
+  row.items.set(item.place, next(item, to, at))
 }
 
 export const operationsOf = (
@@ -55,7 +62,7 @@ export const operationsOf = (
     return row !== undefined && isLive(row.operation.state)
   }
 
-  const add = (row: Row, { place, letter, state, because, at }: NewItem): void => {
+  const add = (row: Row, { place, letter, state, because, at, repair }: NewItem): void => {
     if (row.items.has(place) || row.letters.has(letter)) return
     const refused = state === 'waiting' && isHeld(letter)
     if (state === 'waiting' && !refused) holds.set(letter, { operation: row.operation.id, place })
@@ -67,6 +74,7 @@ export const operationsOf = (
       state: refused ? 'skipped' : state,
       ...(why !== undefined && { because: why }),
       at,
+      ...(repair !== undefined && { repair }),
     })
   }
 
@@ -89,7 +97,7 @@ export const operationsOf = (
     if (to === 'skipped' || to === 'failed') {
       if (holds.get(letter)?.operation === row.operation.id) holds.delete(letter)
     }
-    row.items.set(place, { place, letter, state: to, ...(because !== undefined && { because }), at })
+    row.items.set(place, next(item, to, at, because))
     return letter
   }
 

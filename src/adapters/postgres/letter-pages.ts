@@ -118,6 +118,8 @@ const placesFor = async (
 }
 
 const IN_ORDER = 'ORDER BY place.buried_at DESC, place.id DESC'
+const newest = (schema: string): string => `
+(SELECT repair FROM ${schema}.letter_repair WHERE letter = place.id ORDER BY version DESC LIMIT 1) AS repair`
 
 /** Newest first. */
 export const page = async (
@@ -129,8 +131,7 @@ export const page = async (
 ): Promise<readonly KeptLetter[]> => {
   const { table, values } = await placesFor(ask, schema, filter, limit, after)
   const { rows } = await ask({
-    text: `SELECT ${KEPT}, (SELECT repair FROM ${schema}.letter_repair WHERE letter = place.id ORDER BY version DESC LIMIT 1)
-      AS repair FROM ${table} JOIN ${schema}.letter USING (id) ${IN_ORDER}`,
+    text: `SELECT ${KEPT}, ${newest(schema)} FROM ${table} JOIN ${schema}.letter USING (id) ${IN_ORDER}`,
     values,
   })
   return rows.map(keptOf)
@@ -146,7 +147,7 @@ export const outlines = async (
 ): Promise<readonly KeptOutline[]> => {
   const { table, values } = await placesFor(ask, schema, filter, limit, after)
   const { rows } = await ask({
-    text: `SELECT ${OUTLINE} FROM ${table} JOIN ${schema}.letter AS l USING (id) ${IN_ORDER}`,
+    text: `SELECT ${OUTLINE}, ${newest(schema)} FROM ${table} JOIN ${schema}.letter AS l USING (id) ${IN_ORDER}`,
     values,
   })
   return rows.some(({ outline }) => outline === null)

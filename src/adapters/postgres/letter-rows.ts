@@ -114,7 +114,11 @@ export const OUTLINE = 'l.id, l.service, l.topic, l.buried_at, l.state, l.outlin
 export const outlineOf = (row: Row): KeptOutline => {
   const { id, service, topic } = row as Row & Named
   const columns = { id, service, topic, buriedAt: Number(row.buried_at) }
-  return { letter: readOutline(columns, row.outline as string), state: row.state as LetterState }
+  const letter = readOutline(columns, row.outline as string)
+  const state = row.state as LetterState
+  return typeof row.repair === 'string'
+    ? { letter, state, repair: readRepair(row.repair) }
+    : { letter, state }
 }
 
 interface Named {

@@ -3,7 +3,7 @@ import type { Ask, Pool } from './pool.ts'
 import { LOCK } from './schema.ts'
 import { differs, stateOf, unavailable } from './trouble.ts'
 
-export const LETTERS_VERSION = 2
+export const LETTERS_VERSION = 3
 
 /**
  * A mark writes the letter's row anew: what is large and never changed is put apart by the server, from a size on, so
@@ -18,6 +18,10 @@ const UPGRADES: Readonly<Record<number, (schema: string) => string>> = {
 ALTER TABLE ${schema}.letter ADD COLUMN outline text, ADD COLUMN headers text, ADD COLUMN data bytea;
 ${apart(schema)}
 UPDATE ${schema}.meta SET value = 2 WHERE name = 'letters';`,
+  // in which version of its letter an item was frozen
+  2: (schema) => `
+ALTER TABLE ${schema}.operation_item ADD COLUMN IF NOT EXISTS repair text NOT NULL DEFAULT '';
+UPDATE ${schema}.meta SET value = 3 WHERE name = 'letters';`,
 }
 
 /**

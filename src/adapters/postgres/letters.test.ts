@@ -118,11 +118,13 @@ describeWith('postgres', 'letters in PostgreSQL', (url) => {
       UPDATE ${older.schema}.letter SET envelope = convert_to(jsonb_set(convert_from(envelope, 'UTF8')::jsonb,
         '{originalMessage,data_base64}', coalesce(to_jsonb(encode(data, 'base64')), 'null'))::text, 'UTF8');
       ALTER TABLE ${older.schema}.letter DROP COLUMN outline, DROP COLUMN headers, DROP COLUMN data;
+      ALTER TABLE ${older.schema}.operation_item DROP COLUMN repair;
       UPDATE ${older.schema}.meta SET value = 1 WHERE name = 'letters'`)
     // two that open it at once bring it up once
     const [one, two] = await Promise.all([older.open(), older.open()])
     expect(await Promise.all([told(one.letters!), told(two.letters!)])).toEqual([expected, expected])
     expect(await one.letters!.keep(all)).toBe(0)
+    expect(await one.operations!.items('nobody', undefined, 1)).toEqual([])
     await older.close()
   })
 })

@@ -93,8 +93,9 @@ export const addItems = async (
   await ask({
     name: `reprieve ${schema} add items`,
     text: `
-      INSERT INTO ${schema}.operation_item (operation, place, letter, name, state, because, at)
-      SELECT $1, * FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[])`,
+      INSERT INTO ${schema}.operation_item (operation, place, letter, name, state, because, at, repair)
+      SELECT $1, * FROM
+        unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::text[])`,
     values: [
       operation,
       fresh.map(({ place }) => place),
@@ -103,6 +104,7 @@ export const addItems = async (
       as.map(([state]) => state),
       as.map(([, because]) => textOf(because)),
       fresh.map(({ at }) => instant(at)),
+      fresh.map(({ repair = '' }) => repair),
     ],
   })
   await tally.write()

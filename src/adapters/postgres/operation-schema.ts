@@ -25,6 +25,7 @@ CREATE TABLE ${schema}.operation_item (
   state text COLLATE "C" NOT NULL,
   because text NOT NULL,
   at bigint NOT NULL,
+  repair text NOT NULL DEFAULT '',
   PRIMARY KEY (operation, place)
 );
 CREATE INDEX operation_item_state ON ${schema}.operation_item (operation, state, place);

@@ -118,7 +118,7 @@ export const operationsOf = (pool: Pool, schema: string, ready: () => Promise<vo
         ? `unnest(${put([...new Set(states)])}::text[]) AS s (state)
            CROSS JOIN LATERAL (SELECT i.* FROM ${from} AND i.state = s.state ${end}) AS i ${end}`
         : `${from} ${end}`
-      const text = `SELECT i.place, i.letter, i.name, i.state, i.because, i.at FROM ${found}`
+      const text = `SELECT i.place, i.letter, i.name, i.state, i.because, i.at, i.repair FROM ${found}`
       return (await pool.ask({ text, values })).rows.map(itemOf)
     },
     take: (id, name, now, until) =>
@@ -165,10 +165,11 @@ const keptOf = (row: Row): KeptOperation => {
   }
 }
 
-const itemOf = ({ place, letter, name, state, because, at }: Row): Item => ({
+const itemOf = ({ place, letter, name, state, because, at, repair }: Row): Item => ({
   place: Number(place),
   letter: name === null ? (letter as string) : readText(name as string),
   state: state as ItemState,
   ...(because !== '' && { because: readText(because as string) }),
   at: Number(at),
+  ...(repair !== '' && { repair: repair as string }),
 })

@@ -2,8 +2,10 @@ import type { KeptOutline, KeptSendable, LetterState } from '../../contracts/let
 import { readOutline, readSendable } from '../../core/outline.ts'
 
 /** The columns of an outline, in the order in which `outlineOf` takes them. */
-export const OUTLINE =
-  'letter.id, letter.service, letter.topic, letter.buried_at, letter.state, letter.outline'
+export const OUTLINE = `
+letter.id, letter.service, letter.topic, letter.buried_at, letter.state, letter.outline,
+(SELECT repair ->> '$.hash' FROM reprieve_letter_repair AS one
+  WHERE one.letter = letter.id ORDER BY version DESC LIMIT 1)`
 
 export type OutlineRow = readonly [
   id: string,
@@ -12,24 +14,22 @@ export type OutlineRow = readonly [
   buriedAt: number,
   state: LetterState,
   outline: string | null,
+  /** The hash of its newest version, where it was repaired. */
+  repair: string | null,
 ]
 
 /** Of a row that has one. */
-export const outlineOf = ([id, service, topic, buriedAt, state, outline]: OutlineRow): KeptOutline => ({
-  letter: readOutline({ id, service, topic, buriedAt }, outline!),
-  state,
-})
+export const outlineOf = (row: OutlineRow): KeptOutline => {
+  const [id, service, topic, buriedAt, state, outline, repair] = row
+  const letter = readOutline({ id, service, topic, buriedAt }, outline!)
+  return repair === null ? { letter, state } : { letter, state, repair: { hash: repair } }
+}
 
-/** And what lies apart of it; last, whether it was repaired. */
-export type SendableRow = readonly [
-  ...row: OutlineRow,
-  headers: string | null,
-  data: Uint8Array | null,
-  repaired: number,
-]
+/** And what lies apart of it. */
+export type SendableRow = readonly [...row: OutlineRow, headers: string | null, data: Uint8Array | null]
 
 export const sendableOf = (row: SendableRow): KeptSendable => {
-  const [id, service, topic, buriedAt, state, outline, headers, data] = row
+  const [id, service, topic, buriedAt, state, outline, , headers, data] = row
   const read = readOutline({ id, service, topic, buriedAt }, outline!)
   return { letter: readSendable(read, headers, data), state }
 }

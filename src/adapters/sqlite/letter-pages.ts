@@ -79,7 +79,7 @@ export const outlines = (
 }
 
 const SENDABLES = `
-SELECT ${OUTLINE}, headers, data, EXISTS (SELECT 1 FROM reprieve_letter_repair AS one WHERE one.letter = letter.id)
+SELECT ${OUTLINE}, headers, data
 FROM json_each(?) CROSS JOIN reprieve_letter AS letter ON letter.id = value
 LEFT JOIN reprieve_content AS content ON content.letter = letter.number`
 
@@ -88,7 +88,7 @@ export const sendables = (file: File, ids: readonly string[]): readonly KeptSend
   const look = file.sql(SENDABLES)
   look.setReturnArrays(true)
   const rows = look.all(JSON.stringify(ids)) as unknown as readonly SendableRow[]
-  const whole = rows.filter((row) => row[5] === null || row[8] === 1).map(([id]) => id)
+  const whole = rows.filter((row) => row[5] === null || row[6] !== null).map(([id]) => id)
   if (whole.length === 0) return rows.map(sendableOf)
   const lean = rows.filter(([id]) => !whole.includes(id))
   return [...lean.map(sendableOf), ...page(file, { ids: whole }, whole.length)]

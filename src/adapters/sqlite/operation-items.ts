@@ -7,7 +7,7 @@ import { removeLetters } from './letter-removal.ts'
 import { instant } from './parcels.ts'
 
 const KEEP = `
-INSERT INTO reprieve_operation_item (operation, place, letter, state, because, at) VALUES (?, ?, ?, ?, ?, ?)
+INSERT INTO reprieve_operation_item (operation, place, letter, state, because, at, repair) VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT DO NOTHING`
 /** A hold of an operation that is over is taken over. */
 const HOLD = `
@@ -47,11 +47,11 @@ export const addItems = (file: File, operation: number, items: readonly NewItem[
   const tally = tallyOf(file, operation)
   const [keep, hold] = [file.sql(KEEP), file.sql(HOLD)]
   for (const item of items) {
-    const { place, letter, at } = item
+    const { place, letter, at, repair = '' } = item
     const free = item.state === 'skipped' || hold.run(letter, operation, place).changes === 1
     if (!free && file.sql(HELD).get(letter)!.operation === operation) continue
     const [state, because] = free ? [item.state, item.because ?? ''] : (['skipped', ELSEWHERE] as const)
-    if (keep.run(operation, place, letter, state, because, instant(at)).changes === 1)
+    if (keep.run(operation, place, letter, state, because, instant(at), repair).changes === 1)
       tally.add(state, because, 1)
     else if (state !== 'skipped') file.sql(FREE).run(letter, operation)
   }

@@ -22,6 +22,7 @@ CREATE TABLE IF NOT EXISTS reprieve_operation_item (
   state TEXT NOT NULL,
   because TEXT NOT NULL,
   at INTEGER NOT NULL,
+  repair TEXT NOT NULL DEFAULT '',
   PRIMARY KEY (operation, place)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS reprieve_operation_item_state ON reprieve_operation_item (operation, state, place);
@@ -38,14 +39,18 @@ CREATE TABLE IF NOT EXISTS reprieve_operation_tally (
   PRIMARY KEY (operation, state, because)
 ) STRICT, WITHOUT ROWID;
 `
-/** The last that is made: where it is there, all are. */
-const LAST = "SELECT 1 FROM sqlite_schema WHERE name = 'reprieve_operation_tally'"
+/** Where items know in which version of its letter each was frozen, all is there. */
+const WHOLE = "SELECT 1 FROM pragma_table_info('reprieve_operation_item') WHERE name = 'repair'"
+const THERE = "SELECT 1 FROM sqlite_schema WHERE name = 'reprieve_operation_item'"
+const VERSIONS = "ALTER TABLE reprieve_operation_item ADD COLUMN repair TEXT NOT NULL DEFAULT ''"
 
 export const makeOperations = (database: DatabaseSync): void => {
-  if (database.prepare(LAST).get()) return
+  if (database.prepare(WHOLE).get()) return
   database.exec('BEGIN IMMEDIATE')
   try {
-    database.exec(OPERATIONS)
+    // another process may have been quicker
+    const whole = database.prepare(WHOLE).get()
+    if (!whole) database.exec(database.prepare(THERE).get() ? VERSIONS : OPERATIONS)
     database.exec('COMMIT')
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK')

@@ -19,7 +19,7 @@ const TALLIES =
 const TAKE =
   'UPDATE reprieve_operation SET holder = ?, held_until = ?, version = version + ? WHERE number = ?'
 const ITEMS =
-  'SELECT place, letter, state, because, at FROM reprieve_operation_item WHERE operation = ? AND place > ?'
+  'SELECT place, letter, state, because, at, repair FROM reprieve_operation_item WHERE operation = ? AND place > ?'
 const ALL_ITEMS = `${ITEMS} ORDER BY place LIMIT ?`
 const ITEMS_IN = `${ITEMS} AND state = ? ORDER BY place LIMIT ?`
 
@@ -141,7 +141,16 @@ const keptOf = (file: File, row: Row): KeptOperation => {
   }
 }
 
-type ItemRow = readonly [place: number, letter: string, state: ItemState, because: string, at: number]
+type ItemRow = readonly [
+  place: number,
+  letter: string,
+  state: ItemState,
+  because: string,
+  at: number,
+  repair: string,
+]
 
-const itemOf = ([place, letter, state, because, at]: ItemRow): Item =>
-  because === '' ? { place, letter, state, at } : { place, letter, state, because, at }
+const itemOf = ([place, letter, state, because, at, repair]: ItemRow): Item => {
+  const item = because === '' ? { place, letter, state, at } : { place, letter, state, because, at }
+  return repair === '' ? item : { ...item, repair }
+}

@@ -72,6 +72,30 @@ const olderAt = (path: string): DatabaseSync => {
 }
 
 describe('a file of an older version', () => {
+  it('whose items did not know in which version they were frozen has them as they died', async () => {
+    const path = join(folder, 'older-items.db')
+    const tools = testTools()
+    const before = await open(`sqlite:${path}`, tools)
+    const plan = { batch: 50, although: [] }
+    const asked = { since: 0, by: 'ann', at: 0, chosen: {}, plan }
+    const { version } = await before.store.operations.begin({
+      ...{ id: 'o-1', kind: 'replay', state: 'freezing', ...asked },
+    })
+    const item = { place: 1, letter: 'l-1', state: 'waiting', at: 5 } as const
+    await before.store.operations.add('o-1', version, [item])
+    await before.transport.close()
+    await before.store.close()
+    const older = olderAt(path)
+    older.exec('ALTER TABLE reprieve_operation_item DROP COLUMN repair')
+    older.close()
+    for (let time = 0; time < 2; time++) {
+      const { transport, store } = await open(`sqlite:${path}`, tools)
+      expect(await store.operations.items('o-1', undefined, 9)).toEqual([item])
+      await transport.close()
+      await store.close()
+    }
+  })
+
   it('(schema 4) still has all its letters, what their events carry, and what was repaired', async () => {
     const path = join(folder, 'older-4.db')
     const tools = testTools()

@@ -61,7 +61,8 @@ export const operationTrials: readonly Trial[] = [
     const letters = on.write(7)
     await on.letters.keep(letters)
     const { operation, version } = await on.begin()
-    const all = items(world, letters, -7)
+    // the version of a letter that an item was frozen in stays with it
+    const all = items(world, letters, -7).map((item, n) => (n === 2 ? { ...item, repair: 'f00d' } : item))
     await on.operations.add(operation.id, version, all.slice(4))
     await on.operations.add(operation.id, version, all)
     const kept = await on.operations.add(operation.id, version, items(world, letters.slice(0, 2), 100))
@@ -71,12 +72,22 @@ export const operationTrials: readonly Trial[] = [
       found.map(({ place, letter }) => [place, letter]),
       letters.map(({ id }, n) => [n - 7, id]),
     )
+    const versions = [undefined, undefined, 'f00d', undefined, undefined, undefined, undefined]
+    assert.deepEqual(
+      found.map(({ repair }) => repair),
+      versions,
+    )
     const first = await on.operations.items(operation.id, ['waiting'], 3)
     const second = await on.operations.items(operation.id, ['waiting', 'sent'], 100, first.at(-1)!.place)
     assert.deepEqual([...first, ...second], found)
     assert.deepEqual(await on.operations.items(operation.id, ['sent'], 10), [])
     assert.deepEqual(await on.operations.items('nobody', undefined, 10), [])
     assert.equal(await on.operations.add(operation.id, version + 1, all), undefined)
+    await on.operations.mark(operation.id, version, sending(world, -7, -6, -5, -4))
+    assert.deepEqual(
+      (await on.operations.items(operation.id, undefined, 100)).map(({ repair }) => repair),
+      versions,
+    )
   }),
 
   trial('what is skipped is counted by its reason', async (on, world) => {

@@ -78,5 +78,10 @@ export const outlineTrials: readonly Trial[] = [
     sameEvent(first!.letter.event, event)
     assert.deepEqual(first!.repair, repair)
     assert.equal(second!.repair, undefined)
+    const outlines = await on.letters.outlines({ service: on.service }, 10)
+    assert.deepEqual(
+      outlines.toReversed().map((outline) => outline.repair?.hash),
+      [repair.hash, undefined, undefined, undefined],
+    )
   }),
 ]
