@@ -1,4 +1,4 @@
-import { afterAll, describe, test, vi } from 'vitest'
+import { afterAll, describe, expect, test, vi } from 'vitest'
 import { systemClock } from '../../src/adapters/system/clock.ts'
 import { systemDice } from '../../src/adapters/system/dice.ts'
 import type { Open } from '../../src/contracts/adapter.ts'
@@ -17,6 +17,9 @@ const AGAIN = { retry: 1, timeout: 90_000 }
 
 /** Until then an ack may not have arrived, and a client may write to a connection that is gone. */
 const ON_THE_WAY = 25
+
+/** How long a connection swallows all before it breaks: longer than any call takes. */
+const HALF_OPEN = 60
 
 /** Every transport goes through a proxy of its own, which is disturbed by what `around` makes of its calls. */
 const through =
@@ -40,50 +43,74 @@ const through =
     }
   }
 
+/** One blow: whatever it does to the wire, the call must answer as if nothing had been. */
+type Blow = <T>(proxy: FaultProxy, call: () => Promise<T>) => Promise<T>
+
+/** A run in which nobody had to connect again would prove nothing. */
+interface Tally {
+  blows: number
+  felt: number
+}
+
 /**
- * All connections are cut before a call, wherever nothing is out: nobody may notice. With deliveries out a cut
- * makes them come again, and their settlements lost, which is what the trials forbid a connection that lives.
+ * Blows fall with a call, wherever nothing is out: nobody may notice. With deliveries out a cut makes them come again, and
+ * their settlements lost, which is what the trials forbid a connection that lives.
  */
-const cutting = (transport: Transport, proxy: FaultProxy): Transport => {
-  let out = 0
-  const cut = async (): Promise<void> => {
-    if (out > 0) return
-    await systemClock.sleep(ON_THE_WAY)
-    proxy.cut()
-    await systemClock.sleep(ON_THE_WAY)
+const struck =
+  (blow: Blow, tally: Tally) =>
+  (transport: Transport, proxy: FaultProxy): Transport => {
+    let out = 0
+    const strike = async <T>(call: () => Promise<T>): Promise<T> => {
+      if (out > 0) return call()
+      await systemClock.sleep(ON_THE_WAY)
+      const { accepted } = proxy
+      try {
+        return await blow(proxy, call)
+      } finally {
+        tally.blows++
+        if (proxy.accepted > accepted) tally.felt++
+      }
+    }
+    const counting = (inlet: Inlet): Inlet => ({
+      ...inlet,
+      receive: async (max, signal, except) => {
+        const deliveries = await inlet.receive(max, signal, except)
+        out += deliveries.length
+        return deliveries
+      },
+      settle: async (batch) => {
+        const answers = await inlet.settle(batch)
+        out -= answers.filter((answer) => answer === 'done').length
+        return answers
+      },
+    })
+    return {
+      ...transport,
+      publish: (topic, events) => strike(() => transport.publish(topic, events)),
+      forward: (to, parcels) => strike(() => transport.forward(to, parcels)),
+      subscribe: async (to) => counting(await strike(() => transport.subscribe(to))),
+      collect: async (destination) => counting(await strike(() => transport.collect(destination))),
+    }
   }
-  const counting = (inlet: Inlet): Inlet => ({
-    ...inlet,
-    receive: async (max, signal, except) => {
-      const deliveries = await inlet.receive(max, signal, except)
-      out += deliveries.length
-      return deliveries
-    },
-    settle: async (batch) => {
-      const answers = await inlet.settle(batch)
-      out -= answers.filter((answer) => answer === 'done').length
-      return answers
-    },
+
+const cut: Blow = async (proxy, call) => {
+  proxy.cut()
+  await systemClock.sleep(ON_THE_WAY)
+  return call()
+}
+
+/** Nothing of what the call says arrives: where it is refused in the end, it may be made once more. */
+const halfOpen: Blow = async (proxy, call) => {
+  proxy.freeze()
+  const calling = call()
+  calling.catch(() => {})
+  await systemClock.sleep(HALF_OPEN)
+  proxy.cut()
+  proxy.admit()
+  return calling.catch((error) => {
+    if (error.code !== 'unavailable') throw error
+    return call()
   })
-  return {
-    ...transport,
-    publish: async (topic, events) => {
-      await cut()
-      return transport.publish(topic, events)
-    },
-    forward: async (to, parcels) => {
-      await cut()
-      return transport.forward(to, parcels)
-    },
-    subscribe: async (to) => {
-      await cut()
-      return counting(await transport.subscribe(to))
-    },
-    collect: async (destination) => {
-      await cut()
-      return counting(await transport.collect(destination))
-    },
-  }
 }
 
 const suite = async (world: TrialWorld): Promise<void> => {
@@ -111,7 +138,17 @@ describeWith('amqp', 'rabbitmq through a fault proxy', async (url) => {
     await suite(world(through(open, (proxy) => proxy.delay(DELAY))))
   })
 
-  describe('that cuts whatever is idle', async () => {
-    await suite(world(through(open, () => {}, cutting)))
-  })
+  for (const [title, blow] of [
+    ['that cuts whatever is idle', cut],
+    ['that is half-open for a while, and then breaks', halfOpen],
+  ] as const) {
+    describe(title, async () => {
+      const tally: Tally = { blows: 0, felt: 0 }
+      await suite(world(through(open, () => {}, struck(blow, tally))))
+      test('nearly every blow made somebody connect again', () => {
+        expect(tally.blows).toBeGreaterThan(100)
+        expect(tally.felt / tally.blows).toBeGreaterThan(0.9)
+      })
+    })
+  }
 })
