@@ -6,7 +6,7 @@ import { isStorm, onOwnKafka, STORMS } from './kafka/main.ts'
 import { poisonRace } from './kafka/poison.ts'
 import { PATTERNS } from './patterns/effects.ts'
 import { killOne, patternRun } from './patterns/run.ts'
-import { poisonRate } from './poison-rate.ts'
+import { FAIR, poisonRate } from './poison-rate.ts'
 
 /**
  * `npm run chaos -- sqlite|rabbitmq|kafka [--events N] [--kills N] [--minutes N]`: the crash test, as long as you like.
@@ -85,9 +85,15 @@ if (faults.length > 0) {
 
 const runPoison = async (): Promise<void> => {
   const transport = serviceUrl('amqp')
-  if (!transport) return console.error('no RabbitMQ: start one with `npm run services -- up`')
+  if (!transport) {
+    console.error('no RabbitMQ: start one with `npm run services -- up`')
+    process.exit(2)
+  }
   const { ratio, ...rest } = await poisonRate({ transport, events: 2000, poison: 20, heats: 5 })
   console.log(`poison: ${ratio.toFixed(3)} of the rate without it: ${JSON.stringify(rest)}`)
+  if (ratio >= FAIR) return
+  console.error(`poison: less than ${FAIR} of their rate is left to the others`)
+  lost++
 }
 
 for (const name of names) {

@@ -28,6 +28,9 @@ policies:
   steady: { backoff: exponential, initial: 200ms, multiplier: 2, max: 2s, jitter: half, retries: 6, window: 10m }
 defaults: { policy: steady, concurrency: 20, window: 60 }
 `
+/** I7: what the others must keep of their rate. */
+export const FAIR = 0.9
+
 /** What a handler waits for somebody else: without that a rate would only tell how fast the machine is. */
 const WORK = 30
 

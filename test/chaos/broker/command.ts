@@ -1,4 +1,5 @@
-import { type BrokerResult, brokerTest, FAULTS, type Fault } from './run.ts'
+import { brokerTest, FAULTS, type Fault } from './run.ts'
+import { complaints } from './verdict.ts'
 
 /** How often each blow falls in a long run, and how slow handlers are meanwhile. */
 const LONG: Readonly<Record<Fault, { readonly times: number; readonly slowness: number }>> = {
@@ -9,17 +10,14 @@ const LONG: Readonly<Record<Fault, { readonly times: number; readonly slowness: 
   joining: { times: 16, slowness: 500 },
 }
 
-const lostIn = ({ missing, wrong, beyond, left }: BrokerResult): number =>
-  missing.length + wrong.length + beyond.length + left.length
-
-/** `npm run chaos -- rabbitmq broker ack --events 10000`: one run for each, on a RabbitMQ of its own. */
+/** `npm run chaos -- rabbitmq broker ack --events 10000`: one run for each, on a RabbitMQ of its own. Answers how much was wrong. */
 export const runFaults = async (
   names: readonly string[],
   events: number,
   patience: number,
 ): Promise<number> => {
   const asked = names.includes('all') ? FAULTS : names.map(faultOf)
-  let lost = 0
+  let wrongs = 0
   for (const fault of asked) {
     const { times, slowness } = LONG[fault]
     const blows = new Array<Fault>(times).fill(fault)
@@ -28,9 +26,11 @@ export const runFaults = async (
     const { missing, wrong, beyond, left, ...figures } = result
     const bad = { missing: missing.length, wrong: wrong.length, beyond: beyond.length, left: left.length }
     console.log(`rabbitmq, ${fault} ×${times}: ${JSON.stringify({ ...figures, ...bad })}`)
-    lost += lostIn(result)
+    const found = complaints(result, { events, blows })
+    for (const each of found) console.error(`rabbitmq, ${fault}: ${each}`)
+    wrongs += found.length
   }
-  return lost
+  return wrongs
 }
 
 const faultOf = (name: string): Fault => {

@@ -1,0 +1,30 @@
+import type { BrokerResult, Fault } from './run.ts'
+
+/** Of a worker that is killed: it may have made its effect and not yet have said so. */
+const IN_HANDS = 20
+
+const CUTS = ['confirm', 'ack'] as const
+
+/** What a run has to answer for, in words, to tests and commands alike; nothing where all is well. */
+export const complaints = (
+  result: BrokerResult,
+  { events, blows }: { readonly events: number; readonly blows: readonly Fault[] },
+): readonly string[] => {
+  const { missing, wrong, beyond, left, done, dead, unexplained, cuts } = result
+  const times = (fault: Fault): number => blows.filter((each) => each === fault).length
+  const excused = times('consumer') * IN_HANDS
+  const lists = Object.entries({ missing, wrong, beyond, left })
+  return [
+    ...lists.flatMap(([what, them]) => (them.length > 0 ? [`${them.length} ${what}: ${some(them)}`] : [])),
+    ...(done + dead === events ? [] : [`${done} done and ${dead} dead are not ${events}`]),
+    ...(unexplained <= excused ? [] : [`${unexplained} effects doubled, ${excused} excused by kills`]),
+    // near the end of the work there may be no such frame any more, but a run without blows shows nothing
+    ...CUTS.flatMap((moment) =>
+      cuts[moment] * 2 >= times(moment)
+        ? []
+        : [`only ${cuts[moment]} of ${times(moment)} cuts before a ${moment} were made`],
+    ),
+  ]
+}
+
+const some = (them: readonly string[]): string => them.slice(0, 5).join(', ')
