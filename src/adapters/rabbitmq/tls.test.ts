@@ -35,7 +35,7 @@ describeOwnBroker('RabbitMQ by TLS', () => {
       `ssl_options.certfile = ${files.server.cert}`,
       `ssl_options.keyfile = ${files.server.key}`,
       'ssl_options.verify = verify_peer',
-      'ssl_options.fail_if_no_peer_cert = false',
+      'ssl_options.fail_if_no_peer_cert = true',
     ])
     await own.control('add_user', 'ann', SECRET)
     await own.control('set_permissions', 'ann', '.*', '.*', '.*')
@@ -53,6 +53,8 @@ describeOwnBroker('RabbitMQ by TLS', () => {
     return transport
   }
 
+  const ours = () => `cert=${files.client.cert}&key=${files.client.key}`
+
   /** What a person would see of it, its cause included. */
   const refusal = async (url: string, env?: Record<string, string>): Promise<string> => {
     const error = await open(url, env).then(
@@ -67,7 +69,7 @@ describeOwnBroker('RabbitMQ by TLS', () => {
 
   it('carries events where the URL names its authority, with credentials of the URL', async (test) => {
     if (!hasOpenssl) return test.skip(NO_OPENSSL)
-    const transport = await open(`amqps://ann:${SECRET}@127.0.0.1:${port}?ca=${files.ca}`)
+    const transport = await open(`amqps://ann:${SECRET}@127.0.0.1:${port}?ca=${files.ca}&${ours()}`)
     const inlet = await transport.subscribe({
       service: 'safe',
       topic: 'safe.topic',
@@ -96,6 +98,18 @@ describeOwnBroker('RabbitMQ by TLS', () => {
     await expect(transport.publish('nobody.hears', [makeEvent()])).rejects.toMatchObject({ code: 'unheard' })
   })
 
+  it('a broker that asks for a certificate of ours refuses whoever has none, or a stranger’s', async (test) => {
+    if (!hasOpenssl) return test.skip(NO_OPENSSL)
+    const at = `amqps://ann:${SECRET}@127.0.0.1:${port}?ca=${files.ca}`
+    const theirs = `&cert=${files.stranger}&key=${files.stranger.replace('.pem', '.key')}`
+    for (const by of ['', theirs]) {
+      expect(await refusal(`${at}${by}`)).toMatch(
+        /(TLS failed|hung up) .* · look whether the broker asks for a certificate of ours/s,
+      )
+    }
+    await open(`${at}&${ours()}`)
+  })
+
   it('each mistake is told with its fix, and no secret', async (test) => {
     if (!hasOpenssl) return test.skip(NO_OPENSSL)
     const at = `amqps://ann:${SECRET}@127.0.0.1:${port}`
@@ -109,11 +123,11 @@ describeOwnBroker('RabbitMQ by TLS', () => {
       /speaks no TLS .* amqp:\/\//s,
     )
     expect(await refusal(`amqp://ann:${SECRET}@127.0.0.1:${port}`)).toMatch(/hung up .* amqps:\/\//s)
-    expect(await refusal(`amqps://bob:${SECRET}@127.0.0.1:${port}?ca=${files.ca}`)).toMatch(
+    expect(await refusal(`amqps://bob:${SECRET}@127.0.0.1:${port}?ca=${files.ca}&${ours()}`)).toMatch(
       /the user 'bob' was refused .* mend user and password/s,
     )
     const wrong = { REPRIEVE_RABBITMQ_USER: 'ann', REPRIEVE_RABBITMQ_PASSWORD: `${SECRET}-2` }
-    expect(await refusal(`amqps://127.0.0.1:${port}?ca=${files.ca}`, wrong)).toMatch(
+    expect(await refusal(`amqps://127.0.0.1:${port}?ca=${files.ca}&${ours()}`, wrong)).toMatch(
       /the user 'ann' was refused/,
     )
     expect(JSON.stringify(facts)).not.toContain(SECRET)

@@ -24,6 +24,9 @@ export const unreachable = (error: NodeJS.ErrnoException, { server, place }: Set
 const NOT_TRUSTED =
   /^(SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_(VERIFY_LEAF_SIGNATURE|GET_ISSUER_CERT(_LOCALLY)?)|CERT_SIGNATURE_FAILURE)$/
 
+const OUR_CERTIFICATE =
+  "look whether the broker asks for a certificate of ours ('?cert=' and '?key=' name it) and takes this one"
+
 const explain = (
   { code = '', message }: NodeJS.ErrnoException,
   { protocol, hostname, port, username, vhost }: Settings['server'],
@@ -72,13 +75,15 @@ const explain = (
     ]
   }
   if (code.startsWith('ERR_SSL_') || code.startsWith('ERR_OSSL_')) {
-    return [
-      `TLS failed (${code})`,
-      "look whether the broker asks for a certificate of ours ('?cert=' and '?key=' name it) and takes this one",
-    ]
+    return [`TLS failed (${code})`, OUR_CERTIFICATE]
   }
   // the handshake of a server that expected TLS, or that is no RabbitMQ
-  if (protocol === 'amqp' && (code === 'ECONNRESET' || /abruptly during opening/.test(said))) {
+  const hungUp = code === 'ECONNRESET' || /abruptly during opening/.test(said)
+  // the end of a connection may come before the reason for it is read
+  if (protocol === 'amqps' && hungUp) {
+    return [`${hostname} port ${port} hung up before it said anything`, OUR_CERTIFICATE]
+  }
+  if (hungUp) {
     return [
       `${hostname} port ${port} hung up before it said anything`,
       'write amqps:// if that port wants TLS, or mend the port in the transport URL',
