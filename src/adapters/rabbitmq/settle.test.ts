@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { deskAt, idsOf, makeEvent, makeEvents, take, takeOne } from '../../../test/rabbitmq/desk.ts'
 import { describeWith } from '../../../test/services/urls.ts'
 import type { Delivery, Settlement, Subscription } from '../../contracts/transport.ts'
@@ -30,12 +30,14 @@ const retry = (delivery: Delivery, wait: number): Settlement => {
 const receiptFor = (to: string, letter = 'letter-1') =>
   ({ letter, to, outcome: 'done', at: 1_790_000_000_000, attempts: 1 }) as const
 
-describeWith('amqp', 'settling on RabbitMQ', (url) => {
+const settling = (url: string, type: string): void => {
   const desk = deskAt(url)
+  const at = new URL(url)
+  at.searchParams.set('queue', type)
 
   const start = async (count: number, over: Partial<Subscription> = {}) => {
     const to = desk.subscription(over)
-    const transport = await desk.transport()
+    const transport = await desk.transport(at.href)
     const inlet = await transport.subscribe(to)
     await transport.publish(to.topic, makeEvents(count))
     return { to, transport, inlet, deliveries: await take(inlet, count) }
@@ -155,7 +157,7 @@ describeWith('amqp', 'settling on RabbitMQ', (url) => {
 
   it('a broken record that is put off comes back broken', async () => {
     const to = desk.subscription()
-    const transport = await desk.transport()
+    const transport = await desk.transport(at.href)
     const inlet = await transport.subscribe(to)
     const channel = await desk.channel()
     const contentType = 'application/cloudevents+json'
@@ -181,4 +183,8 @@ describeWith('amqp', 'settling on RabbitMQ', (url) => {
     expect(answers).toEqual([expect.any(Error), 'done'])
     expect(await inlet.settle([{ do: 'ack', delivery: large }])).toEqual(['done'])
   })
+}
+
+describe.each(['quorum', 'classic'])('%s queues:', (queue) => {
+  describeWith('amqp', 'settling on RabbitMQ', (url) => settling(url, queue))
 })

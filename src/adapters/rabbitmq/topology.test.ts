@@ -1,6 +1,6 @@
 import type { Options } from 'amqplib'
 import { expect, it } from 'vitest'
-import { deskAt, makeEvent, take, takeOne, uniqueName } from '../../../test/rabbitmq/desk.ts'
+import { deskAt, makeEvent, makeEvents, take, takeOne, uniqueName } from '../../../test/rabbitmq/desk.ts'
 import { describeWith } from '../../../test/services/urls.ts'
 import { HOME, tierName } from './names.ts'
 
@@ -69,19 +69,24 @@ describeWith('amqp', 'the topology on RabbitMQ', (url) => {
     )
   })
 
-  it('what a stranger rejects there is dead-lettered by the broker to the first destination', async () => {
-    const to = desk.subscription()
-    const transport = await desk.transport()
-    const inlet = await transport.subscribe(to)
-    await inlet.close()
-    const event = makeEvent()
-    await transport.publish(to.topic, [event])
-    const channel = await desk.channel()
-    const message = await channel.get(`${to.service}.${to.topic}`)
-    if (message) channel.nack(message, false, false)
-    const dead = await takeOne(await transport.collect(to.destinations[0]!))
-    expect(dead.parcel.event).toEqual(event)
-  })
+  it.each(['quorum', 'classic'])(
+    'what a stranger rejects in a %s queue is dead-lettered by the broker to the first destination',
+    async (type) => {
+      const to = desk.subscription()
+      const at = new URL(url)
+      at.searchParams.set('queue', type)
+      const transport = await desk.transport(at.href)
+      const inlet = await transport.subscribe(to)
+      await inlet.close()
+      const event = makeEvent()
+      await transport.publish(to.topic, [event])
+      const channel = await desk.channel()
+      const message = await channel.get(`${to.service}.${to.topic}`)
+      if (message) channel.nack(message, false, false)
+      const dead = await takeOne(await transport.collect(to.destinations[0]!))
+      expect(dead.parcel.event).toEqual(event)
+    },
+  )
 
   it('?queue=classic and ?exchange= are for those who need them', async () => {
     const exchange = desk.exchange('events')
@@ -110,6 +115,27 @@ describeWith('amqp', 'the topology on RabbitMQ', (url) => {
     await transport.publish(`${beginning}.one`, [makeEvent()])
     await transport.publish(`${beginning}.one.two`, [makeEvent()])
     expect(await take(inlet, 2)).toHaveLength(2)
+  })
+
+  it('in order, a classic queue gives all to one of two consumers, and to the other when that one leaves', async () => {
+    const to = desk.subscription({ order: 'key', window: 1 })
+    const at = new URL(url)
+    at.searchParams.set('queue', 'classic')
+    const [one, two] = [await desk.transport(at.href), await desk.transport(at.href)]
+    const first = await one.subscribe(to)
+    const second = await two.subscribe(to)
+    const events = makeEvents(4)
+    await one.publish(to.topic, events)
+    const mine = await takeOne(first)
+    await first.settle([{ do: 'ack', delivery: mine }])
+    expect(mine.parcel.event.id).toBe(events[0]!.id)
+    expect(await take(second, 1, 300)).toEqual([])
+    await first.close()
+    for (const { id } of events.slice(1)) {
+      const next = await takeOne(second)
+      expect(next.parcel.event.id).toBe(id)
+      await second.settle([{ do: 'ack', delivery: next }])
+    }
   })
 
   it('a tier is shared by all, and knows no home of its own', async () => {
