@@ -183,8 +183,9 @@ describe('what speaks against replaying a letter', () => {
     expect(reasonAgainst({ ...fine, state }, plain, 1)).toBe(word)
   })
 
-  it('lets a letter that was named re-enter, and go again though it is on its way', () => {
+  it('lets a letter that was named re-enter, but not go beside itself', () => {
     const named = { ...plain, named: true }
-    expect(reasonAgainst({ ...fine, generation: 7, state: 'replaying' }, named, 1)).toBeUndefined()
+    expect(reasonAgainst({ ...fine, generation: 7 }, named, 1)).toBeUndefined()
+    expect(reasonAgainst({ ...fine, state: 'replaying' }, named, 1)).toBe('on its way')
   })
 })

@@ -123,7 +123,7 @@ export interface Operation {
   readonly plan: Plan
   /** SHA-256 over the set in order, a line each: the letter's id, and which version of it. Absent while it is being frozen. */
   readonly hash?: string
-  /** Its letters were named one by one: they may be on their way already, and re-enter as often as they are named. */
+  /** Its letters were named one by one: they re-enter as often as they are named. */
   readonly named?: boolean
   /** What is not begun by then is cancelled. */
   readonly until?: Instant

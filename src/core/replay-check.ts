@@ -21,9 +21,9 @@ export interface Standing {
 }
 
 /** From which states a letter may be sent. */
-export const sendableFrom = ({ named, plan }: Pick<Operation, 'named' | 'plan'>): readonly LetterState[] => [
+export const sendableFrom = ({ plan }: Pick<Operation, 'plan'>): readonly LetterState[] => [
   'open',
-  ...(named || plan.although.includes('on its way') ? (['replaying'] as const) : []),
+  ...(plan.although.includes('on its way') ? (['replaying'] as const) : []),
   ...(plan.although.includes('already done') ? (['resolved', 'dead again', 'discarded'] as const) : []),
 ]
 

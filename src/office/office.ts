@@ -38,8 +38,8 @@ export interface Office extends Finding, Repairing, Moving, Retention, Filing {
   count(filter: LetterFilter): Promise<number>
   show(id: string): Promise<KeptLetter>
   /**
-   * Sends letters back to the subscription that failed: a small operation, begun at once. A letter named by id goes again
-   * though it is on its way, unless the filter names states or it is in another operation.
+   * Sends letters back to the subscription that failed: a small operation, begun at once. One that is on its way already goes
+   * again only where that is passed over on purpose (`although: ['on its way']`): a letter has one live replay.
    */
   replay(filter: LetterFilter, by?: ReplayOptions): Promise<ReplayResult>
   /** Replays and purges of whole sets, with dry run, approval, canaries and progress. */

@@ -202,6 +202,35 @@ describe('a replay of a whole set', () => {
     })
   })
 
+  it('has one live replay of a letter: after a cancellation too, unless that is passed over on purpose', async () => {
+    await using all = await broken(1)
+    const { app, state, desk } = all
+    state.mended = true
+    await app.hand.pause(SERVICE)
+    await app.clock.advance(5000)
+    const [kept] = await app.office.list({}, 1)
+    const ids = [kept!.letter.id]
+    const { operation } = await desk.plan({ ids })
+    await desk.start(operation.id)
+    await app.clock.advance(2000)
+    expect((await desk.show(operation.id)).counts).toMatchObject({ sent: 1 })
+    await desk.cancel(operation.id)
+    expect(decisionsOf(await desk.plan({ ids }))).toEqual({ 'on its way': 1 })
+    expect(await app.office.replay({ ids })).toEqual({
+      sent: [],
+      skipped: [{ id: ids[0], because: 'it is replaying' }],
+    })
+    // for who knows that it was lost
+    const again = await desk.plan({ ids }, { although: ['on its way'] })
+    expect(decisionsOf(again)).toEqual({ replay: 1 })
+    await desk.start(again.operation.id)
+    await app.hand.resume(SERVICE)
+    expect((await becomes(app, again.operation.id, 'done')).counts).toMatchObject({ resolved: 1 })
+    expect(state.calls).toEqual(['e-0'])
+    const [entry] = await app.audit.list({ act: 'replay' })
+    expect(entry!.details).toMatchObject({ although: ['on its way'] })
+  })
+
   it('leaves out what is expired, and whose downstream has an open breaker', async () => {
     const yaml = `version: 1
 operations: { ttl: 1h }
