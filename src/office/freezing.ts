@@ -61,15 +61,21 @@ export const freeze = async (
   } else {
     // found newest first and worked off oldest first: places are counted backwards
     let place = -1
-    for (let after: string | undefined; ; ) {
-      const page = await letters.outlines(filter, PAGE, after)
+    let coming = letters.outlines(filter, PAGE)
+    for (;;) {
+      const page = await coming
+      const more = page.length === PAGE
+      // looked up while the page before it is kept
+      if (more) {
+        coming = letters.outlines(filter, PAGE, page.at(-1)!.letter.id)
+        coming.catch(() => {}) // it is told when its turn comes
+      }
       await add(
         page.map(() => place--),
         page.map(({ letter }) => letter.id),
         page,
       )
-      if (page.length < PAGE) break
-      after = page.at(-1)!.letter.id
+      if (!more) break
     }
   }
   return seal(operation.id, version, freezing)

@@ -91,22 +91,30 @@ export const createSending = (means: Sending) => {
   }
 
   /**
-   * Step after step until none is left, somebody else is at it, or the time is over. One is marked, the one before it sent
-   * and the one before that told as sent in the same turn: where the transport is the store that is one commit. The first
-   * step is one batch, the next are some batches together, for nobody asked for a rate.
+   * Step after step until none is left, somebody else is at it, or the time is over. One is looked up, the one before it
+   * marked, the one before that sent and the one before that told as sent, all in the same turn: where the transport is the
+   * store what is written is one commit, and another server works while we do. The first step is one batch, the next are some
+   * batches together, for nobody asked for a rate.
    */
   const stream = async (kept: KeptOperation, until: Instant, strict: boolean, signal?: AbortSignal) => {
     const { operation } = kept
     const { batch } = operation.plan
     let wide = 2
+    const lookAhead = ({ last }: Chosen): Promise<Chosen> => {
+      const looking = last === undefined ? Promise.resolve(NONE) : choose(kept, batch * wide, last)
+      looking.catch(() => {}) // it is told when its turn comes
+      return looking
+    }
     let chosen = await choose(kept, batch)
-    let leaving = await begin(kept, chosen)
+    let ahead = lookAhead(chosen)
     let untold: readonly Gone[] = []
     try {
+      let leaving = await begin(kept, chosen)
       while (leaving && chosen.last !== undefined) {
         const began = clock.now()
         const enough = signal?.aborted || began >= until
-        const next: Chosen = enough ? NONE : await choose(kept, batch * wide, chosen.last)
+        const next: Chosen = enough ? NONE : await ahead
+        if (!enough) ahead = lookAhead(next)
         const before = untold
         untold = []
         const [marking, , going] = await Promise.allSettled([
@@ -126,6 +134,7 @@ export const createSending = (means: Sending) => {
         wide = clock.now() - began < GLANCE ? Math.min(wide * 2, WIDEST) : Math.max(1, wide / 2)
       }
     } finally {
+      await Promise.allSettled([ahead])
       await tell(operation, untold)
     }
   }

@@ -6,7 +6,7 @@ import { instant, wordOf } from './keys.ts'
 import { freeHolds, removeLetters } from './letter-removal.ts'
 import { type Locked, type Row, TALLIED, talliedOf } from './letter-rows.ts'
 import { change, lockGroups, noteResolved } from './letter-tallies.ts'
-import { endItems } from './operation-items.ts'
+import { endItems } from './operation-marks.ts'
 import type { Ask } from './pool.ts'
 
 /** By the words that their ids are kept as. */

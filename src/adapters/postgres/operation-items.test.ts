@@ -5,12 +5,18 @@ import type { Operation } from '../../core/operation.ts'
 import { systemClock } from '../system/clock.ts'
 import { systemDice } from '../system/dice.ts'
 import { loadDriver } from './client.ts'
-import { itemsAt, markItems } from './operation-items.ts'
+import { itemsAt } from './operation-items.ts'
+import { markItems, markPlainly } from './operation-marks.ts'
 import { type Ask, openPool } from './pool.ts'
 import { readUrl } from './settings.ts'
 
 const COUNT = 3000
 const PLACES = Array.from({ length: 50 }, (_, n) => 1000 + n)
+
+const ONE = {
+  ...{ id: 'one', kind: 'replay', state: 'freezing', since: 0, by: 'ann', at: 0, chosen: {} },
+  plan: { batch: 50, although: [] },
+} satisfies Operation
 
 interface Node {
   readonly 'Relation Name'?: string
@@ -30,11 +36,7 @@ describeWith('postgres', 'items of an operation in PostgreSQL', (url) => {
   it('are looked up one by one, though the server knows nothing of a set that was just frozen', async () => {
     const desk = await deskAt(url)
     const operations = (await desk.open()).operations!
-    const operation = {
-      ...{ id: 'one', kind: 'replay', state: 'freezing', since: 0, by: 'ann', at: 0, chosen: {} },
-      plan: { batch: 50, although: [] },
-    } satisfies Operation
-    const { version } = await operations.begin(operation)
+    const { version } = await operations.begin(ONE)
     const items = Array.from({ length: COUNT }, (_, n) => ({
       ...{ place: n + 1, letter: `letter-${n}`, state: 'waiting' as const, at: 0 },
     }))
@@ -57,7 +59,33 @@ describeWith('postgres', 'items of an operation in PostgreSQL', (url) => {
     await markItems(ask, desk.schema, '1', known, marks)
     // once to read them, twice to find and change them
     expect(looked).toBeLessThanOrEqual(3 * PLACES.length)
+    looked = 0
+    await markPlainly(ask, desk.schema, '1', marks)
+    expect(looked).toBeLessThanOrEqual(2 * PLACES.length)
     await pool.close()
+    await desk.close()
+  }, 60_000)
+
+  it('that are marked alike and plainly change only from the state that is named, and are counted so', async () => {
+    const desk = await deskAt(url)
+    const operations = (await desk.open()).operations!
+    const { version } = await operations.begin(ONE)
+    const add = (place: number, because?: 'needs approval') => ({
+      ...{ place, letter: `letter-${place}`, state: 'waiting' as const, at: 0, ...(because && { because }) },
+    })
+    await operations.add('one', version, [add(1), add(2, 'needs approval'), add(3)])
+    const mark = (place: number, from: 'waiting' | 'sending', to: 'sending' | 'sent') =>
+      ({ place, from: [from], to, at: 1 }) as const
+    expect(
+      await operations.mark('one', version, [mark(1, 'waiting', 'sending'), mark(2, 'waiting', 'sending')]),
+    ).toEqual([true, true])
+    // one of them waits, and one is not there
+    const sent = [1, 3, 9, 2].map((place) => mark(place, 'sending', 'sent'))
+    expect(await operations.mark('one', version, sent)).toEqual([true, false, false, true])
+    expect(await operations.mark('one', version, sent)).toEqual([false, false, false, false])
+    const { counts, reasons } = (await operations.read('one'))!
+    expect(counts).toMatchObject({ waiting: 1, sending: 0, sent: 2 })
+    expect(reasons['needs approval'] ?? 0).toBe(0)
     await desk.close()
   }, 60_000)
 })

@@ -1,10 +1,8 @@
-import type { LetterMark } from '../../contracts/letters.ts'
-import type { ItemMark, NewItem } from '../../contracts/operations.ts'
+import type { NewItem } from '../../contracts/operations.ts'
 import type { ItemState } from '../../core/operation.ts'
 import { instant, wordOf } from './keys.ts'
-import { freeHolds } from './letter-removal.ts'
-import { digestOf } from './letter-rows.ts'
 import { readText, textOf } from './letter-words.ts'
+import { tallying } from './operation-tallies.ts'
 import type { Ask } from './pool.ts'
 
 /** An item as it is known within a transaction that holds its operation. */
@@ -23,36 +21,6 @@ export interface KnownItem {
  */
 const each = (schema: string): string => `
   LATERAL (SELECT * FROM ${schema}.operation_item AS x WHERE x.operation = $1 AND x.place = n.place OFFSET 0) AS i`
-
-type Tally = (state: string, because: string, by: number) => void
-
-/** Sums of what one commit changes: a row of the tally for each, not for each item. */
-const tallying = (ask: Ask, schema: string, operation: string) => {
-  const sums = new Map<string, { state: string; because: string; by: number }>()
-  const add: Tally = (state, because, by) => {
-    const name = `${state}\n${because}`
-    sums.set(name, { state, because, by: (sums.get(name)?.by ?? 0) + by })
-  }
-  const write = async (): Promise<void> => {
-    const some = [...sums.values()].filter(({ by }) => by !== 0)
-    if (some.length === 0) return
-    await ask({
-      name: `reprieve ${schema} tally items`,
-      text: `
-        INSERT INTO ${schema}.operation_tally AS t (operation, digest, state, because, count)
-        SELECT $1, * FROM unnest($2::text[], $3::text[], $4::text[], $5::bigint[])
-        ON CONFLICT (operation, digest) DO UPDATE SET count = t.count + excluded.count`,
-      values: [
-        operation,
-        some.map(({ state, because }) => digestOf([state, because])),
-        some.map(({ state }) => state),
-        some.map(({ because }) => textOf(because)),
-        some.map(({ by }) => by),
-      ],
-    })
-  }
-  return { add, write }
-}
 
 /** Within a transaction that holds the operation. */
 export const addItems = async (
@@ -159,105 +127,4 @@ export const itemsAt = async (
       ]
     }),
   )
-}
-
-const found = (schema: string): string => `LATERAL (SELECT x.ctid AS row FROM ${schema}.operation_item AS x
-  WHERE x.operation = $1 AND x.place = n.place OFFSET 0) AS found`
-
-const isAlike = (a: ItemMark, b: ItemMark): boolean =>
-  a.to === b.to && a.because === b.because && a.at === b.at
-
-/** Within a transaction that holds the operation. An item that several marks name is changed by the first that can. */
-export const markItems = async (
-  ask: Ask,
-  schema: string,
-  operation: string,
-  known: ReadonlyMap<number, KnownItem>,
-  marks: readonly ItemMark[],
-  may: (mark: ItemMark, item: KnownItem) => boolean = () => true,
-): Promise<readonly boolean[]> => {
-  const changed = new Map<number, { readonly item: KnownItem; readonly mark: ItemMark }>()
-  const done = marks.map((mark) => {
-    const item = known.get(mark.place)
-    if (!item || changed.has(mark.place) || !mark.from.includes(item.state) || !may(mark, item)) return false
-    changed.set(mark.place, { item, mark })
-    return true
-  })
-  const all = [...changed.values()]
-  if (all.length === 0) return done
-  const tally = tallying(ask, schema, operation)
-  for (const { item, mark } of all) {
-    tally.add(item.state, item.because, -1)
-    tally.add(mark.to, mark.because ?? '', 1)
-  }
-  const over = all.filter(({ mark: { to } }) => to === 'skipped' || to === 'failed')
-  await freeHolds(
-    ask,
-    schema,
-    over.map(({ item }) => item.word),
-    operation,
-  )
-  const [first] = all
-  if (all.every(({ mark }) => isAlike(mark, first!.mark))) {
-    const { to, because = '', at } = first!.mark
-    await ask({
-      name: `reprieve ${schema} mark items alike`,
-      text: `
-        UPDATE ${schema}.operation_item AS i SET state = $3, because = $4, at = $5
-        FROM unnest($2::bigint[]) AS n (place), ${found(schema)} WHERE i.ctid = found.row`,
-      values: [operation, all.map(({ item }) => item.place), to, textOf(because), instant(at)],
-    })
-    await tally.write()
-    return done
-  }
-  await ask({
-    name: `reprieve ${schema} mark items`,
-    text: `
-      UPDATE ${schema}.operation_item AS i SET state = n.state, because = n.because, at = n.at
-      FROM unnest($2::bigint[], $3::text[], $4::text[], $5::bigint[]) AS n (place, state, because, at),
-        ${found(schema)} WHERE i.ctid = found.row`,
-    values: [
-      operation,
-      all.map(({ item }) => item.place),
-      all.map(({ mark }) => mark.to),
-      all.map(({ mark }) => textOf(mark.because ?? '')),
-      all.map(({ mark }) => instant(mark.at)),
-    ],
-  })
-  await tally.write()
-  return done
-}
-
-/** Within the transaction that marks letters, which are locked: those that came back from a replay end their items too. */
-export const endItems = async (ask: Ask, schema: string, marks: readonly LetterMark[]): Promise<void> => {
-  const back = marks.filter(({ to }) => to === 'resolved' || to === 'dead again')
-  if (back.length === 0) return
-  const { rows: held } = await ask({
-    name: `reprieve ${schema} held`,
-    text: `SELECT letter, operation, place FROM ${schema}.operation_hold WHERE letter = ANY ($1::text[])`,
-    values: [[...new Set(back.map(({ id }) => wordOf(id)))]],
-  })
-  if (held.length === 0) return
-  const holds = new Map(held.map((row) => [row.letter as string, row]))
-  const operations = [...new Set(held.map(({ operation }) => operation as string))]
-  await ask({
-    text: `SELECT 1 FROM ${schema}.operation WHERE number = ANY ($1::bigint[]) ORDER BY number FOR UPDATE`,
-    values: [operations],
-  })
-  for (const operation of operations) {
-    const ends = back.flatMap(({ id, to, at }): ItemMark[] => {
-      const hold = holds.get(wordOf(id))
-      if (hold?.operation !== operation) return []
-      return [
-        { place: Number(hold.place), from: ['sending', 'sent'], to: to as 'resolved' | 'dead again', at },
-      ]
-    })
-    const known = await itemsAt(
-      ask,
-      schema,
-      operation,
-      ends.map(({ place }) => place),
-    )
-    await markItems(ask, schema, operation, known, ends)
-  }
 }

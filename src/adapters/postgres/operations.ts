@@ -7,7 +7,8 @@ import { instant, wordOf } from './keys.ts'
 import { decide, lockLettersOf, writeAll } from './letter-marks.ts'
 import { behind, type Condition, type Locked, places, type Row, where } from './letter-rows.ts'
 import { readText, textOf } from './letter-words.ts'
-import { addItems, itemsAt, markItems } from './operation-items.ts'
+import { addItems, itemsAt } from './operation-items.ts'
+import { isPlain, markItems, markPlainly } from './operation-marks.ts'
 import type { Ask, Pool } from './pool.ts'
 import { again } from './trouble.ts'
 
@@ -84,6 +85,7 @@ export const operationsOf = (pool: Pool, schema: string, ready: () => Promise<vo
         const row = await lock(ask, id, version)
         if (!row) return undefined
         const operation = row.number as string
+        if (!act && isPlain(marks)) return markPlainly(ask, schema, operation, marks)
         const items = await itemsAt(ask, schema, operation, at)
         const gone = new Set<string>()
         const done = await markItems(

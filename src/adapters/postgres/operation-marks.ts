@@ -1,0 +1,154 @@
+import type { LetterMark } from '../../contracts/letters.ts'
+import type { ItemMark } from '../../contracts/operations.ts'
+import { instant, wordOf } from './keys.ts'
+import { freeHolds } from './letter-removal.ts'
+import { readText, textOf } from './letter-words.ts'
+import { itemsAt, type KnownItem } from './operation-items.ts'
+import { tallying } from './operation-tallies.ts'
+import type { Ask } from './pool.ts'
+
+const found = (schema: string): string => `LATERAL (SELECT x.ctid AS row FROM ${schema}.operation_item AS x
+  WHERE x.operation = $1 AND x.place = n.place OFFSET 0) AS found`
+
+const isAlike = (a: ItemMark, b: ItemMark): boolean =>
+  a.to === b.to && a.because === b.because && a.at === b.at
+
+/** Within a transaction that holds the operation. An item that several marks name is changed by the first that can. */
+export const markItems = async (
+  ask: Ask,
+  schema: string,
+  operation: string,
+  known: ReadonlyMap<number, KnownItem>,
+  marks: readonly ItemMark[],
+  may: (mark: ItemMark, item: KnownItem) => boolean = () => true,
+): Promise<readonly boolean[]> => {
+  const changed = new Map<number, { readonly item: KnownItem; readonly mark: ItemMark }>()
+  const done = marks.map((mark) => {
+    const item = known.get(mark.place)
+    if (!item || changed.has(mark.place) || !mark.from.includes(item.state) || !may(mark, item)) return false
+    changed.set(mark.place, { item, mark })
+    return true
+  })
+  const all = [...changed.values()]
+  if (all.length === 0) return done
+  const tally = tallying(ask, schema, operation)
+  for (const { item, mark } of all) {
+    tally.add(item.state, item.because, -1)
+    tally.add(mark.to, mark.because ?? '', 1)
+  }
+  const over = all.filter(({ mark: { to } }) => to === 'skipped' || to === 'failed')
+  await freeHolds(
+    ask,
+    schema,
+    over.map(({ item }) => item.word),
+    operation,
+  )
+  const [first] = all
+  if (all.every(({ mark }) => isAlike(mark, first!.mark))) {
+    const { to, because = '', at } = first!.mark
+    await ask({
+      name: `reprieve ${schema} mark items alike`,
+      text: `
+        UPDATE ${schema}.operation_item AS i SET state = $3, because = $4, at = $5
+        FROM unnest($2::bigint[]) AS n (place), ${found(schema)} WHERE i.ctid = found.row`,
+      values: [operation, all.map(({ item }) => item.place), to, textOf(because), instant(at)],
+    })
+    await tally.write()
+    return done
+  }
+  await ask({
+    name: `reprieve ${schema} mark items`,
+    text: `
+      UPDATE ${schema}.operation_item AS i SET state = n.state, because = n.because, at = n.at
+      FROM unnest($2::bigint[], $3::text[], $4::text[], $5::bigint[]) AS n (place, state, because, at),
+        ${found(schema)} WHERE i.ctid = found.row`,
+    values: [
+      operation,
+      all.map(({ item }) => item.place),
+      all.map(({ mark }) => mark.to),
+      all.map(({ mark }) => textOf(mark.because ?? '')),
+      all.map(({ mark }) => instant(mark.at)),
+    ],
+  })
+  await tally.write()
+  return done
+}
+
+/** All are to become the same from the same, no letter and no hold is touched by it, and each place is named once. */
+export const isPlain = (marks: readonly ItemMark[]): boolean => {
+  const [first] = marks
+  if (!first || first.to === 'skipped' || first.to === 'failed') return false
+  const from = first.from.join()
+  return (
+    marks.every((mark) => !mark.letter && isAlike(mark, first) && mark.from.join() === from) &&
+    new Set(marks.map(({ place }) => place)).size === marks.length
+  )
+}
+
+/** The same as `markItems` of plain marks, by one statement: what each was need not be known here. */
+export const markPlainly = async (
+  ask: Ask,
+  schema: string,
+  operation: string,
+  marks: readonly ItemMark[],
+): Promise<readonly boolean[]> => {
+  const { from, to, because = '', at } = marks[0]!
+  const { rows } = await ask({
+    name: `reprieve ${schema} mark plainly`,
+    text: `
+      WITH changed AS (
+        UPDATE ${schema}.operation_item AS i SET state = $3, because = $4, at = $5
+        FROM unnest($2::bigint[]) AS n (place), LATERAL (SELECT x.ctid AS row, x.state, x.because
+          FROM ${schema}.operation_item AS x WHERE x.operation = $1 AND x.place = n.place OFFSET 0) AS was
+        WHERE i.ctid = was.row AND was.state = ANY ($6::text[])
+        RETURNING i.place, was.state, was.because)
+      SELECT state, because, count(*) AS count, array_agg(place)::text AS places FROM changed GROUP BY 1, 2`,
+    values: [operation, marks.map(({ place }) => place), to, textOf(because), instant(at), from],
+  })
+  const tally = tallying(ask, schema, operation)
+  for (const { state, because: why, count } of rows) {
+    tally.add(state as string, readText(why as string), -Number(count))
+    tally.add(to, because, Number(count))
+  }
+  await tally.write()
+  const changed = rows.reduce((sum, { count }) => sum + Number(count), 0)
+  if (changed === marks.length) return marks.map(() => true)
+  const places = new Set(
+    rows.flatMap(({ places: list }) => (list as string).slice(1, -1).split(',').map(Number)),
+  )
+  return marks.map(({ place }) => places.has(place))
+}
+
+/** Within the transaction that marks letters, which are locked: those that came back from a replay end their items too. */
+export const endItems = async (ask: Ask, schema: string, marks: readonly LetterMark[]): Promise<void> => {
+  const back = marks.filter(({ to }) => to === 'resolved' || to === 'dead again')
+  if (back.length === 0) return
+  const { rows: held } = await ask({
+    name: `reprieve ${schema} held`,
+    text: `SELECT letter, operation, place FROM ${schema}.operation_hold WHERE letter = ANY ($1::text[])`,
+    values: [[...new Set(back.map(({ id }) => wordOf(id)))]],
+  })
+  if (held.length === 0) return
+  const holds = new Map(held.map((row) => [row.letter as string, row]))
+  const operations = [...new Set(held.map(({ operation }) => operation as string))]
+  await ask({
+    text: `SELECT 1 FROM ${schema}.operation WHERE number = ANY ($1::bigint[]) ORDER BY number FOR UPDATE`,
+    values: [operations],
+  })
+  for (const operation of operations) {
+    const ends = back.flatMap(({ id, to, at }): ItemMark[] => {
+      const hold = holds.get(wordOf(id))
+      if (hold?.operation !== operation) return []
+      return [
+        { place: Number(hold.place), from: ['sending', 'sent'], to: to as 'resolved' | 'dead again', at },
+      ]
+    })
+    const known = await itemsAt(
+      ask,
+      schema,
+      operation,
+      ends.map(({ place }) => place),
+    )
+    await markItems(ask, schema, operation, known, ends)
+  }
+}
