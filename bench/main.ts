@@ -13,7 +13,8 @@ const USAGE = `Usage: npm run bench -- ${Object.keys(BENCHES).join('|')} [option
   --race NAME  only races whose name holds this
   --only NAME  only the contender of this name, beside the raw loop ('raw': that one alone)
   --short      tiny: everything is counted and held to, and nothing about the time is
-  --write      keep the results: bench/results/<bench>.json and the table in bench/README.md`
+  --write      keep the results: bench/results/<bench>.json and the table in bench/README.md; with --race those of
+               these races, beside the others that are kept already`
 
 export interface Options {
   readonly rounds?: number
@@ -84,7 +85,8 @@ const main = async (args: readonly string[]): Promise<void> => {
     throw new UsageError(name === undefined ? 'which one?' : `there is no bench '${positionals.join(' ')}'`)
   }
   const partial = values.race !== undefined || values.only !== undefined
-  if (values.write && (values.short || partial)) throw new UsageError('--write keeps whole runs only')
+  if (values.write && (values.short || values.only !== undefined))
+    throw new UsageError('--write keeps whole races only')
   const { short, race, only } = values
   const options = {
     short,
@@ -95,7 +97,8 @@ const main = async (args: readonly string[]): Promise<void> => {
   }
   const report = await runBench(name, options, (line) => console.error(line))
   console.log(`\n${show(report)}`)
-  if (!short && !partial) console.log(`\nkept in ${await keep(report, values.write)}`)
+  if (values.write || (!short && !partial))
+    console.log(`\nkept in ${await keep(report, values.write, partial)}`)
 }
 
 const readArgs = (args: readonly string[]) => {

@@ -174,12 +174,42 @@ const README = join(import.meta.dirname, 'README.md')
 const SECTION = /(<!-- results -->\n)[\s\S]*?(<!-- \/results -->)/
 
 /** Results that are kept go into the README too; the others are only this machine's own. */
-export const keep = async (report: Report, write: boolean): Promise<string> => {
+export const keep = async (report: Report, write: boolean, part = false): Promise<string> => {
   const name = `${report.bench}${write ? '' : '.local'}.json`
+  const path = join(RESULTS, name)
   await mkdir(RESULTS, { recursive: true })
-  await writeFile(join(RESULTS, name), `${JSON.stringify(report, null, 2)}\n`)
+  const whole = part ? renewed(JSON.parse(await readFile(path, 'utf8')), report) : report
+  await writeFile(path, `${JSON.stringify(whole, null, 2)}\n`)
   if (write) await writeReadme()
   return `bench/results/${name}`
+}
+
+/** The kept results with some races run again, which must be of the same length: all of a table is told of in one line. */
+export const renewed = (kept: Report, part: Report): Report => {
+  const lengths = ({ rounds, sizes }: Report) => JSON.stringify({ rounds, ...sizes })
+  if (lengths(kept) !== lengths(part)) {
+    throw new Error(
+      `kept are ${lengths(kept)}, this run had ${lengths(part)}: run it alike, or run all races`,
+    )
+  }
+  const races = new Set(part.here.map(({ race }) => race))
+  const counted = new Set(part.counts.map(({ of }) => of))
+  const inPlace = <T>(rows: readonly T[], again: readonly T[], raceOf: (row: T) => string): readonly T[] => [
+    ...rows.flatMap((row, i) => {
+      const race = raceOf(row)
+      const first = rows.findIndex((each) => raceOf(each) === race) === i
+      if (!races.has(race) && !counted.has(race)) return [row]
+      return first ? again.filter((each) => raceOf(each) === race) : []
+    }),
+    ...again.filter((each) => !rows.some((row) => raceOf(row) === raceOf(each))),
+  ]
+  return {
+    ...kept,
+    versions: { ...kept.versions, ...part.versions },
+    ratios: inPlace(kept.ratios, part.ratios, ({ race }) => race),
+    counts: inPlace(kept.counts, part.counts, ({ of }) => of),
+    here: inPlace(kept.here, part.here, ({ race }) => race),
+  }
 }
 
 const writeReadme = async (): Promise<void> => {

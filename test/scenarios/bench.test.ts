@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { runBench } from '../../bench/main.ts'
-import type { Report } from '../../bench/report.ts'
+import { type Report, renewed } from '../../bench/report.ts'
 import { describeWith } from '../services/urls.ts'
 
 /** Whoever loses an event, or asks more of the disk or the broker than was promised, makes the run throw. */
@@ -103,5 +103,33 @@ describeWith('kafka', 'the kafka bench', () => {
       'kafkajs, a retry topic by hand',
     ])
     expect(contenders(report, 'consume and commit')).toContain('kafkajs')
+  })
+})
+
+describe('kept results', () => {
+  const spread = (median: number) => ({ median, min: median, max: median })
+  const report = (rate: number, ...races: string[]): Report => ({
+    ...{ bench: 'x', rounds: 5, sizes: { events: 10 }, versions: {} },
+    ratios: races.map((race) => ({ race, contender: 'reprieve', ...spread(rate), cpu: spread(rate) })),
+    counts: races.map((race) => ({ of: `${race}, reprieve`, what: 'commits', most: rate })),
+    here: races.flatMap((race) =>
+      ['raw', 'reprieve'].map((contender) => ({ race, contender, ...spread(rate), noise: 1 })),
+    ),
+  })
+
+  it('are renewed race by race, in their place', () => {
+    const { ratios, counts, here } = renewed(report(1, 'a', 'b', 'c'), report(2, 'b', 'd'))
+    expect(ratios.map(({ race, median }) => [race, median])).toEqual([
+      ['a', 1],
+      ['b', 2],
+      ['c', 1],
+      ['d', 2],
+    ])
+    expect(counts.map(({ most }) => most)).toEqual([1, 2, 1, 2])
+    expect(here.map(({ race, median }) => `${race}${median}`).join()).toBe('a1,a1,b2,b2,c1,c1,d2,d2')
+  })
+
+  it('of another length are not mixed with them', () => {
+    expect(() => renewed(report(1, 'a'), { ...report(2, 'a'), rounds: 3 })).toThrow('run it alike')
   })
 })
