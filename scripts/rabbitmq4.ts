@@ -1,7 +1,7 @@
 // npm run rabbitmq4 [-- arguments for vitest]
 //
-// The trials and the adapter's tests on RabbitMQ 4, of which delivery limits and more differ from 3. The broker is fetched
-// once, where one is root on Debian, and kept in the cache; else it says why not and ends with 1.
+// The trials, through faults too, the adapter's tests, chaos, order, drain and foreign messages on RabbitMQ 4, of which
+// delivery limits and more differ from 3. The broker is fetched once, where one is root on Debian, and kept in the cache; else it says why not and ends with 1.
 
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
@@ -10,7 +10,16 @@ import { getRabbit4 } from '../test/services/rabbitmq4.ts'
 import { reasonOf } from '../test/services/say.ts'
 import { openSession } from '../test/services/session.ts'
 
-const TESTS = ['src/adapters/rabbitmq', 'test/trials/rabbitmq.test.ts']
+const TESTS = [
+  'src/adapters/rabbitmq',
+  'test/trials/rabbitmq', // and through faults
+  'test/chaos/broker.test.ts',
+  'test/chaos/order.test.ts',
+  'test/scenarios/order.test.ts',
+  'test/scenarios/rabbitmq-drain.test.ts',
+  'test/scenarios/foreign-letters.test.ts',
+  'test/scenarios/foreign-traffic.test.ts',
+]
 const root = join(import.meta.dirname, '..')
 
 const test = async (): Promise<number> => {
