@@ -1,15 +1,9 @@
 import type { Settled } from '../../contracts/transport.ts'
-import { type Desk, type Entry, homeOf, release, stillOurs } from './desk.ts'
+import { type Desk, type Entry, homeOf, type Moving, makeReady, release, stillOurs } from './desk.ts'
 import { CODE, hasCode, unavailable } from './errors.ts'
 import { encodeMark } from './marks.ts'
 import type { Committed } from './offsets.ts'
-import type { Outgoing } from './outgoing.ts'
 import { tooLarge } from './post.ts'
-
-interface Moving {
-  readonly entry: Entry
-  readonly record: Outgoing
-}
 
 /**
  * Retries, burials and receipts, each with the commit of what it replaces in one transaction: either both are there
@@ -42,6 +36,7 @@ const moveAll = async (desk: Desk, moving: readonly Moving[], answers: Settled[]
     const { slot, index } = entry
     if (outcome instanceof Error) {
       slot.state = 'out'
+      if (!isTooLarge) desk.topics.forget(record.topic)
       const reason = unavailable(desk.wire.settings.brokers, 'settling in a transaction', outcome)
       answers[index] = isTooLarge ? tooLarge(record, outcome) : reason
     } else if (outcome === 'fenced') {
@@ -59,10 +54,10 @@ const moveAll = async (desk: Desk, moving: readonly Moving[], answers: Settled[]
 }
 
 const transact = async (desk: Desk, moving: readonly Moving[]): Promise<Committed> => {
-  const { group, topics, post, destination, transactions } = desk
+  const { group, post, transactions } = desk
   const records = moving.map(({ record }) => record)
   try {
-    await topics.ensure([...new Set(records.map(({ topic }) => topic))].map(destination))
+    await makeReady(desk, moving)
     post.address(records)
     return await group.member.commits.alone(async (as, out) => {
       const slots = new Set(moving.map(({ entry }) => entry.slot))

@@ -5,7 +5,7 @@ import type { Door, Group } from './group.ts'
 import type { Slot } from './holding.ts'
 import { eventRecord, type Outgoing, parcelRecord } from './outgoing.ts'
 import type { Post } from './post.ts'
-import type { Topics, WantedTopic } from './topics.ts'
+import type { Topics } from './topics.ts'
 import type { Transactions } from './transactions.ts'
 import type { Wire } from './wire.ts'
 
@@ -17,7 +17,6 @@ export interface Desk {
   /** Where the rules ask for it: new homes and the commit are one. */
   readonly transactions?: Transactions
   readonly topics: Topics
-  destination(name: string): WantedTopic
   slotOf(delivery: Settlement['delivery']): Slot | undefined
 }
 
@@ -40,19 +39,12 @@ export const release = ({ door }: Desk, slot: Slot) => {
 }
 
 /** The record that settles it, where one is needed. */
-export const homeOf = (
-  { group, door, wire, topics }: Desk,
-  { slot, settlement }: Entry,
-): Outgoing | undefined => {
+export const homeOf = ({ group, door, wire }: Desk, { slot, settlement }: Entry): Outgoing | undefined => {
   switch (settlement.do) {
     case 'later': {
       const { parcel } = settlement
       const topic = group.later(parcel.due - wire.tools.clock.now())
-      const key = slot.record && keyOf(slot.record)
-      const record = parcelRecord(topic, door.topic, parcel, key)
-      // whoever wrote it may deal out keys in another way than we do: a key keeps its partition
-      if (key && slot.tenure.partition < topics.partitions(topic)) record.partition = slot.tenure.partition
-      return record
+      return parcelRecord(topic, door.topic, parcel, slot.record && keyOf(slot.record))
     }
     case 'bury':
       return eventRecord(settlement.to, letterEvent(settlement.letter))
@@ -60,5 +52,22 @@ export const homeOf = (
       return settlement.receipt && eventRecord(settlement.receipt.to, receiptEvent(settlement.receipt))
     case 'give back':
       return undefined
+  }
+}
+
+/** A record, and what it settles. */
+export interface Moving {
+  readonly entry: Entry
+  readonly record: Outgoing
+}
+
+/** Topics first: one that was deleted meanwhile may come back with other partitions than it had. */
+export const makeReady = async ({ group, topics }: Desk, moving: readonly Moving[]): Promise<void> => {
+  await group.ready([...new Set(moving.map(({ record }) => record.topic))])
+  for (const { entry, record } of moving) {
+    const { record: original, tenure } = entry.slot
+    if (entry.settlement.do !== 'later' || !original || !keyOf(original)) continue
+    // whoever wrote it may deal out keys in another way than we do: a key keeps its partition
+    if (tenure.partition < topics.partitions(record.topic)) record.partition = tenure.partition
   }
 }

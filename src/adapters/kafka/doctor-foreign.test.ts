@@ -1,5 +1,6 @@
 import { Admin } from '@platformatic/kafka'
 import { afterAll, expect, it } from 'vitest'
+import { makeTopic } from '../../../test/kafka/make-topic.ts'
 import { describeWith, kafkaUrl } from '../../../test/services/urls.ts'
 import { systemClock } from '../system/clock.ts'
 import { systemDice } from '../system/dice.ts'
@@ -24,8 +25,7 @@ describeWith('kafka', 'the doctor of foreign topics on Kafka', (named) => {
 
   const create = async (settings: Readonly<Record<string, string>>): Promise<string> => {
     const topic = `foreign-${dice.uuid()}`
-    const configs = Object.entries(settings).map(([name, value]) => ({ name, value }))
-    await admin.createTopics({ topics: [topic], partitions: 1, replicas: 1, configs })
+    await makeTopic(admin, topic, { settings })
     made.push(topic)
     return topic
   }

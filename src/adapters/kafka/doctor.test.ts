@@ -1,6 +1,7 @@
 import { createServer } from 'node:net'
 import { Admin, Producer } from '@platformatic/kafka'
 import { afterAll, describe, expect, it } from 'vitest'
+import { makeTopic } from '../../../test/kafka/make-topic.ts'
 import { describeWith, kafkaUrl } from '../../../test/services/urls.ts'
 import type { Finding, Needed } from '../../contracts/doctor.ts'
 import type { Subscription } from '../../contracts/transport.ts'
@@ -49,12 +50,7 @@ describeWith('kafka', 'the doctor of a Kafka', (named) => {
     retention: 24 * HOUR,
   })
   const create = (topic: string, settings: Readonly<Record<string, string>>) =>
-    admin.createTopics({
-      topics: [topic],
-      partitions: 1,
-      replicas: 1,
-      configs: Object.entries(settings).map(([name, value]) => ({ name, value })),
-    })
+    makeTopic(admin, topic, { settings })
   const examine = (at: string, ...subscriptions: Needed[]) => doctor.examine(at, { subscriptions }, tools)
   const told = (findings: readonly Finding[]) =>
     findings

@@ -6,7 +6,9 @@ import type { Tenure } from './holding.ts'
 import type { Member } from './member.ts'
 import { isHungry } from './tenure.ts'
 import { GLANCE } from './tiers.ts'
+import { isUnknown } from './topics.ts'
 import type { Wire } from './wire.ts'
+import { within } from './within.ts'
 
 export interface Fetching {
   close(): Promise<void>
@@ -15,6 +17,7 @@ export interface Fetching {
 const PARTITION_BYTES = 1024 * 1024
 const LONG_POLL: Millis = 500
 const LOOK_AGAIN: Millis = 5_000
+const ANSWER: Millis = 15_000
 
 /** A partition, and the id under which its topic is fetched. */
 type Named = readonly [topicId: string, tenure: Tenure]
@@ -34,6 +37,8 @@ export const fetching = (wire: Wire, member: Member): Fetching => {
   const underway = new Set<number>()
   const glanced = new Map<number, number>()
   const stop = new AbortController()
+  /** Of each topic as it was when its partition became ours. */
+  const ids = new WeakMap<Tenure, string>()
   let nodes = 0
   let failures = 0
 
@@ -44,7 +49,8 @@ export const fetching = (wire: Wire, member: Member): Fetching => {
     const stale = !known || now - known.at > LOOK_AGAIN
     if (!stale && tenures.every(({ topic }) => known!.metadata.topics.has(topic))) return known!.metadata
     const topics = new Set(tenures.map(({ topic }) => topic))
-    known = { at: now, metadata: await fetcher.metadata({ topics: [...topics] }) }
+    const look = () => fetcher.metadata({ topics: [...topics] })
+    known = { at: now, metadata: await within(ANSWER, clock, look) }
     return known.metadata
   }
   const forget = () => {
@@ -109,6 +115,7 @@ export const fetching = (wire: Wire, member: Member): Fetching => {
     if (member.phase !== 'here' || tenures.length === 0) return undefined
     const now = clock.now()
     const metadata = await leaders(tenures, now)
+    await renew(tenures, metadata)
     const led = Map.groupBy(
       tenures,
       (each) => metadata.topics.get(each.topic)?.partitions[each.partition]?.leader,
@@ -136,6 +143,21 @@ export const fetching = (wire: Wire, member: Member): Fetching => {
     return next
   }
 
+  /** What was read of a topic that was deleted and made anew says nothing of the new one. */
+  const renew = async (tenures: readonly Tenure[], metadata: ClusterMetadata): Promise<void> => {
+    for (const tenure of tenures) {
+      const id = metadata.topics.get(tenure.topic)?.id
+      const before = ids.get(tenure)
+      if (id === undefined || id === before) continue
+      if (before === undefined) ids.set(tenure, id)
+      else {
+        const text = `${tenure.topic} was deleted and made anew`
+        member.trouble(text, new Error('reading from its earliest record'))
+        await member.restart(tenure)
+      }
+    }
+  }
+
   const run = async () => {
     while (!stop.signal.aborted) {
       let wait: Millis | undefined
@@ -147,6 +169,8 @@ export const fetching = (wire: Wire, member: Member): Fetching => {
         forget()
         member.trouble('looking for the leaders of partitions', error, wait)
         await clock.sleep(wait, stop.signal)
+        // should it fail, so does the next look
+        if (isUnknown(error)) await member.mend().catch(() => {})
         continue
       }
       if (!stop.signal.aborted) await member.hunger.wait(wait)

@@ -9,6 +9,10 @@ export interface Group {
   readonly member: Member
   /** Where a parcel for one of its subscriptions waits. */
   readonly later: (wait: number) => string
+  /** Its topic is someone else's: nothing of ours is written there. */
+  readonly foreign: boolean
+  /** Makes sure that what it writes to is there, each in its own shape. */
+  readonly ready: (topics: readonly string[]) => Promise<void>
   doors(topic: string): ReadonlySet<Door>
   open(door: Door): void
   /** Joins, at the first receive: with everything that has been subscribed so far. */
@@ -32,6 +36,10 @@ export interface GroupOptions {
   /** Topics whose records are parcels, beside those of its doors. */
   readonly parcelTopics: readonly string[]
   readonly later: (wait: number) => string
+  /** Its topic is someone else's. */
+  readonly foreign?: boolean
+  /** Makes sure that topics which its settlements write to are there. */
+  ready(topics: readonly string[], doors: readonly string[]): Promise<void>
   /** Stuck records stay where they are: nobody moves them elsewhere. */
   readonly squeezes?: boolean
   /** What must exist for its doors. */
@@ -78,6 +86,8 @@ export const consumerGroup = (wire: Wire, options: GroupOptions): Group => {
     name: options.name,
     member,
     later: options.later,
+    foreign: options.foreign ?? false,
+    ready: (names) => options.ready(names, [...doors.keys()]),
     doors: (topic) => doors.get(topic) ?? new Set(),
     open: (door) => {
       const known = doors.get(door.topic)

@@ -10,7 +10,7 @@ import { lagOf } from './lag.ts'
 import type { Post } from './post.ts'
 import { settleBatch } from './settle.ts'
 import { isHungry } from './tenure.ts'
-import type { Topics, WantedTopic } from './topics.ts'
+import type { Topics } from './topics.ts'
 import type { Transactions } from './transactions.ts'
 import type { Wire } from './wire.ts'
 
@@ -22,7 +22,6 @@ export interface InletOptions {
   readonly post: Post
   readonly transactions?: Transactions
   readonly topics: Topics
-  destination(name: string): WantedTopic
   /** A destination: what lies there may be written by anyone. */
   readonly collects?: boolean
 }

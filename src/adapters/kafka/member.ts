@@ -32,6 +32,8 @@ export interface Member {
   readonly left: AbortSignal
   /** Joins, or joins again where the topics have changed. */
   join(): void
+  /** Makes what is missing of its topics: somebody deleted one, and nothing of the others comes without it. */
+  mend(): Promise<void>
   /** Until it is known whose the partitions are. */
   steady(): Promise<void>
   /** A settlement begins; the function it answers with ends it. */
@@ -230,6 +232,7 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
       return phase === 'here' && clock.now() - beat < session
     },
     join: () => void join(),
+    mend: () => host.ensure(true),
     steady,
     settling: () => {
       settlements++

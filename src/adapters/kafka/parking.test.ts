@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { kafkaBench } from '../../../test/kafka/bench.ts'
+import { makeTopic } from '../../../test/kafka/make-topic.ts'
 import { describeWith } from '../../../test/services/urls.ts'
 import { ackAll, makeEvents, makeSubscription, take, takeNone, takeOne } from '../../testing/trials/kit.ts'
 import { MOST_SPAN } from './tenure.ts'
@@ -39,7 +40,7 @@ describeWith('kafka', 'a stuck record on kafka', (brokers) => {
   ])('that the office can not keep stops nothing behind it in a destination, $whose', async ({ foreign }) => {
     const transport = await openOne()
     const name = world.name('graves')
-    await admin.createTopics({ topics: [name], partitions: 1, replicas: 1 })
+    await makeTopic(admin, name)
     const inlet = await transport.collect({ name, foreign })
     const events = makeEvents(world, 2 * MOST_SPAN)
     await transport.publish(name, events)

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { hastyClock, kafkaBench } from '../../../test/kafka/bench.ts'
+import { makeTopic } from '../../../test/kafka/make-topic.ts'
 import { describeWith } from '../../../test/services/urls.ts'
 import { ackAll, makeSubscription, settleAll, take, takeOne } from '../../testing/trials/kit.ts'
 import { failedOnce } from '../../testing/trials/samples.ts'
@@ -17,7 +18,7 @@ describeWith('kafka', 'partitions on kafka', (brokers) => {
 
   it('retry topics have as many as the source, and a key keeps its own, whoever dealt it out', async () => {
     const to = makeSubscription(world)
-    await admin.createTopics({ topics: [to.topic], partitions: 5, replicas: 1 })
+    await makeTopic(admin, to.topic, { partitions: 5 })
     const inlet = await (await openOne()).subscribe(to)
     expect(await counts(retryTopics(to.consumerGroup))).toEqual([5, 5, 5, 5, 5, 5])
     for (const partition of [4, 1]) {
@@ -39,7 +40,7 @@ describeWith('kafka', 'partitions on kafka', (brokers) => {
     const transport = await openOne()
     await (await transport.subscribe(to)).close()
     const wide = { ...to, topic: world.name('wide') }
-    await admin.createTopics({ topics: [wide.topic], partitions: 7, replicas: 1 })
+    await makeTopic(admin, wide.topic, { partitions: 7 })
     await transport.subscribe(wide)
     expect(await counts(retryTopics(to.consumerGroup))).toEqual([7, 7, 7, 7, 7, 7])
   })

@@ -27,14 +27,16 @@ describeOwnKafka('kafka behind TLS and passwords', () => {
   let tls: number
   let sasl: number
   let both: number
+  let mutual: number
 
   beforeAll(async () => {
     if (!hasOpenssl) return
     files = makeCertificates(dir)
     const store = join(dir, 'store.pem')
     writeFileSync(store, readFileSync(files.server.key, 'utf8') + readFileSync(files.server.cert, 'utf8'))
-    ;[tls, sasl, both] = (await freePorts(3)) as [number, number, number]
-    const extra = `TLS://127.0.0.1:${tls},SASL://127.0.0.1:${sasl},BOTH://127.0.0.1:${both}`
+    ;[tls, sasl, both, mutual] = (await freePorts(4)) as [number, number, number, number]
+    const ports = { TLS: tls, SASL: sasl, BOTH: both, MUTUAL: mutual }
+    const extra = Object.entries(ports).map(([name, port]) => `${name}://127.0.0.1:${port}`)
     const modules = 'org.apache.kafka.common.security'
     const users = Object.fromEntries(
       ['sasl', 'both'].flatMap((listener) => [
@@ -54,10 +56,13 @@ describeOwnKafka('kafka behind TLS and passwords', () => {
         listeners: `${usual.listeners},${extra}`,
         'advertised.listeners': `${usual['advertised.listeners']},${extra}`,
         'listener.security.protocol.map':
-          'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,TLS:SSL,SASL:SASL_PLAINTEXT,BOTH:SASL_SSL',
+          'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,TLS:SSL,SASL:SASL_PLAINTEXT,BOTH:SASL_SSL,MUTUAL:SSL',
         'sasl.enabled.mechanisms': 'PLAIN,SCRAM-SHA-256,SCRAM-SHA-512',
         'ssl.keystore.type': 'PEM',
         'ssl.keystore.location': store,
+        'listener.name.mutual.ssl.client.auth': 'required',
+        'listener.name.mutual.ssl.truststore.type': 'PEM',
+        'listener.name.mutual.ssl.truststore.location': files.ca,
         ...users,
       }),
     })
@@ -129,5 +134,17 @@ describeOwnKafka('kafka behind TLS and passwords', () => {
     expect((await refusal(`kafka://127.0.0.1:${tls}`)).fix).toMatch(/tls=true/)
     const absent = await refusal(`kafka://127.0.0.1:${tls}?ca=/nowhere/ca.pem`)
     expect(absent.message).toMatch(/'\/nowhere\/ca\.pem' of 'ca' .*ENOENT/)
+  })
+
+  it('shows its own certificate where the brokers ask for one, and is told where it has none', async (test) => {
+    if (!hasOpenssl) return test.skip('openssl is not on this machine')
+    const { cert, key } = files.client
+    await works(`kafka://127.0.0.1:${mutual}?ca=${files.ca}&cert=${cert}&key=${key}`)
+    const bare = await refusal(`kafka://127.0.0.1:${mutual}?ca=${files.ca}`)
+    expect(bare.fix).toMatch(/certificate of ours \('\?cert=' and '\?key='/)
+    const unknown = await refusal(
+      `kafka://127.0.0.1:${mutual}?ca=${files.ca}&cert=${files.stranger}&key=${files.stranger.replace(/pem$/, 'key')}`,
+    )
+    expect(unknown.fix).toMatch(/certificate of ours/)
   })
 })

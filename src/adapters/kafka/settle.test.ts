@@ -1,5 +1,6 @@
 import { Admin } from '@platformatic/kafka'
 import { afterAll, expect, it } from 'vitest'
+import { makeTopic } from '../../../test/kafka/make-topic.ts'
 import { describeWith } from '../../../test/services/urls.ts'
 import type { Transport } from '../../contracts/transport.ts'
 import { realWorld } from '../../testing/trials/index.ts'
@@ -175,5 +176,22 @@ describeWith('kafka', 'settling on kafka', (brokers) => {
     expect(await inlet.settle(batch)).toEqual(['lost', 'lost'])
     expect(idsOf([await takeOne(world, inlet)])).toEqual(idsOf([two!]))
     await takeNone(world, inlet)
+  })
+
+  it("puts nothing of ours off into someone else's topic, and it can be settled otherwise", async () => {
+    const { transport } = await openSeen()
+    const name = world.name('theirs')
+    await makeTopic(admin, name)
+    const inlet = await transport.collect({ name, foreign: true })
+    await transport.publish(name, makeEvents(world, 1))
+    const delivery = await takeOne(world, inlet)
+    const parcel = failedOnce(world, delivery.parcel, 0)
+    expect(await inlet.settle([{ do: 'later', delivery, parcel }])).toMatchObject([{ code: 'bad_rules' }])
+    await settleAll(inlet, [{ do: 'give back', delivery }])
+    await ackAll(inlet, [await takeOne(world, inlet)])
+    const [ends] = await admin.listOffsets({
+      topics: [{ name, partitions: [{ partitionIndex: 0, timestamp: -1n }] }],
+    })
+    expect(ends!.partitions[0]!.offset).toBe(1n)
   })
 })

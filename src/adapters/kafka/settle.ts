@@ -1,8 +1,8 @@
 import type { Settled, Settlement } from '../../contracts/transport.ts'
+import { ReprieveError } from '../../core/error.ts'
 import { moveAtOnce } from './atomic.ts'
-import { type Desk, type Entry, homeOf, release, stillOurs } from './desk.ts'
+import { type Desk, type Entry, homeOf, type Moving, makeReady, release, stillOurs } from './desk.ts'
 import { unavailable } from './errors.ts'
-import type { Outgoing } from './outgoing.ts'
 
 /**
  * New home first, commit last: at most one load of records and one commit for the whole batch. An entry that
@@ -10,7 +10,7 @@ import type { Outgoing } from './outgoing.ts'
  */
 export const settleBatch = async (desk: Desk, batch: readonly Settlement[]): Promise<readonly Settled[]> => {
   const answers: Settled[] = new Array(batch.length).fill('lost')
-  const entries = desk.door.closed ? [] : claim(desk, batch)
+  const entries = desk.door.closed ? [] : claim(desk, batch, answers)
   if (entries.length === 0) return answers
   const end = desk.group.member.settling()
   try {
@@ -35,12 +35,16 @@ export const settleBatch = async (desk: Desk, batch: readonly Settlement[]): Pro
 }
 
 /** Two settlements of one delivery, even in one batch: the second is lost. */
-const claim = (desk: Desk, batch: readonly Settlement[]): readonly Entry[] => {
+const claim = (desk: Desk, batch: readonly Settlement[], answers: Settled[]): readonly Entry[] => {
   const entries: Entry[] = []
   for (let index = 0; index < batch.length; index++) {
     const settlement = batch[index]!
     const slot = desk.slotOf(settlement.delivery)
     if (!slot || slot.holder !== desk.door) continue
+    if (settlement.do === 'later' && desk.group.foreign) {
+      answers[index] = notOurs(desk.door.topic)
+      continue
+    }
     if (slot.state === 'out') slot.state = 'settling'
     else if (!slot.uncommitted || entries.some((entry) => entry.slot === slot)) continue
     entries.push({ index, slot, settlement })
@@ -48,24 +52,30 @@ const claim = (desk: Desk, batch: readonly Settlement[]): readonly Entry[] => {
   return entries
 }
 
+const notOurs = (topic: string): ReprieveError =>
+  new ReprieveError(
+    'bad_rules',
+    `kafka: '${topic}' is someone else's, and nothing of ours is put off there`,
+    {
+      fix: 'keep the delivery until it can be settled, or give it back',
+    },
+  )
+
 /** Makes the new homes durable; answers with the entries that may go on. */
 const house = async (
   desk: Desk,
   entries: readonly Entry[],
   answers: Settled[],
 ): Promise<readonly Entry[]> => {
-  const moving: Entry[] = []
-  const records: Outgoing[] = []
+  const moving: Moving[] = []
   for (const entry of entries) {
     const record = entry.slot.housed ? undefined : homeOf(desk, entry)
-    if (!record) continue
-    moving.push(entry)
-    records.push(record)
+    if (record) moving.push({ entry, record })
   }
-  if (records.length === 0) return entries
-  const errors = await send(desk, records)
+  if (moving.length === 0) return entries
+  const errors = await send(desk, moving)
   const failed = new Set<Entry>()
-  moving.forEach((entry, i) => {
+  moving.forEach(({ entry }, i) => {
     const error = errors[i]
     if (!error) entry.slot.housed = true
     else {
@@ -77,14 +87,14 @@ const house = async (
   return failed.size === 0 ? entries : entries.filter((entry) => !failed.has(entry))
 }
 
-const send = async ({ topics, post, destination, wire }: Desk, records: readonly Outgoing[]) => {
+const send = async (desk: Desk, moving: readonly Moving[]) => {
   try {
-    await topics.ensure([...new Set(records.map(({ topic }) => topic))].map(destination))
+    await makeReady(desk, moving)
   } catch (error) {
-    const reason = unavailable(wire.settings.brokers, 'settling', error)
-    return records.map(() => reason)
+    const reason = unavailable(desk.wire.settings.brokers, 'settling', error)
+    return moving.map(() => reason)
   }
-  return post.send(records)
+  return desk.post.send(moving.map(({ record }) => record))
 }
 
 const commit = async (desk: Desk, entries: readonly Entry[], answers: Settled[]): Promise<void> => {

@@ -1,3 +1,4 @@
+import type { Millis } from '../../core/time.ts'
 import { commitAll } from './commits.ts'
 import type { Tenure } from './holding.ts'
 import type { Host } from './host.ts'
@@ -5,6 +6,10 @@ import { decodeMark } from './marks.ts'
 import { listOffsets, type Membership, type Offsets, type Place, placeOf } from './offsets.ts'
 import { MOST_SPAN, tenure } from './tenure.ts'
 import type { Wire } from './wire.ts'
+import { within } from './within.ts'
+
+/** Then it is tried again, for as long as the partitions are ours. */
+const ANSWER: Millis = 15_000
 
 /**
  * Opens a tenure for each of the places: where the last owner stopped, or at the beginning of the log. Before
@@ -21,9 +26,11 @@ export const startTenures = async (
   fromEarliest = false,
 ): Promise<readonly Tenure[] | 'fenced'> => {
   const fresh = places.filter((place) => !held.has(placeOf(place)))
-  const known = fresh.length > 0 && !fromEarliest ? await offsets.committed(fresh) : new Map()
-  const unknown = fresh.filter((place) => !known.has(placeOf(place)))
-  const earliest = await listOffsets(wire, unknown, 'earliest')
+  const { known, earliest } = await within(ANSWER, wire.tools.clock, async () => {
+    const known = fresh.length > 0 && !fromEarliest ? await offsets.committed(fresh) : new Map()
+    const unknown = fresh.filter((place) => !known.has(placeOf(place)))
+    return { known, earliest: await listOffsets(wire, unknown, 'earliest') }
+  })
   const started = fresh.map(({ topic, partition }) => {
     const place = placeOf({ topic, partition })
     const { offset, text } = known.get(place) ?? { offset: earliest.get(place) ?? 0, text: undefined }

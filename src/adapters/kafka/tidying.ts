@@ -2,8 +2,10 @@ import type { Millis } from '../../core/time.ts'
 import type { Group } from './group.ts'
 import { placeOf } from './offsets.ts'
 import type { Wire } from './wire.ts'
+import { within } from './within.ts'
 
 const ROUND: Millis = 30_000
+const ANSWER: Millis = 15_000
 
 /**
  * Cuts off what is finished from the retry topics, now and then. Only their own consumer group reads them, so
@@ -24,7 +26,7 @@ export const tidying = async ({ admin, tools }: Wire, { name, member }: Group): 
     }))
     for (const each of finished) cut.set(placeOf(each), each.committed)
     try {
-      await admin.deleteRecords({ topics })
+      await within(ANSWER, clock, () => admin.deleteRecords({ topics }))
     } catch (error) {
       if (member.left.aborted) return
       const why = error instanceof Error ? error.message : String(error)

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { ReprieveError } from '../../core/error.ts'
 
@@ -10,12 +11,35 @@ export interface TlsFiles {
   readonly key?: string
 }
 
-/** Read once: the client makes connections by itself. */
-export const readTls = async ({ ca, cert, key }: TlsFiles) => ({
-  ...(ca && { ca: await pem(ca, 'ca') }),
-  ...(cert && { cert: await pem(cert, 'cert') }),
-  ...(key && { key: await pem(key, 'key') }),
-})
+/** What the client takes for TLS. */
+export interface Tls {
+  readonly ca?: Buffer
+  readonly cert?: Buffer
+  readonly key?: Buffer
+}
+
+/**
+ * Read now, so that what is wrong is told at once, and anew for each connection that the client makes by itself:
+ * certificates are renewed while processes live.
+ */
+export const readTls = async (files: TlsFiles): Promise<Tls> => {
+  const tls: Tls = {}
+  for (const name of ['ca', 'cert', 'key'] as const) {
+    const file = files[name]
+    if (file === undefined) continue
+    let last = await pem(file, name)
+    const get = () => {
+      try {
+        last = readFileSync(file)
+      } catch {
+        // it is being replaced: the one before may still be good
+      }
+      return last
+    }
+    Object.defineProperty(tls, name, { get, enumerable: true })
+  }
+  return tls
+}
 
 const pem = async (file: string, name: string): Promise<Buffer> => {
   try {

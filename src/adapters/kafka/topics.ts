@@ -126,9 +126,8 @@ export const topicsOf = ({ admin, settings, tools }: Wire): Topics => {
       const narrow = names.filter((name) => (known.get(name)?.partitions ?? partitions) < partitions)
       if (narrow.length === 0) return
       try {
-        await admin.createPartitions({
-          topics: narrow.map((name) => ({ name, count: partitions })),
-        })
+        const wider = narrow.map((name) => ({ name, count: partitions }))
+        await within(MAKING, tools.clock, () => admin.createPartitions({ topics: wider }))
         await untilLed(narrow, partitions)
       } catch (error) {
         const text = `kafka: ${narrow.join(', ')} could not be given ${partitions} partitions: ${reasonOf(error)}`
@@ -140,8 +139,8 @@ export const topicsOf = ({ admin, settings, tools }: Wire): Topics => {
   }
 }
 
-/** The client says so in words only: it has taken the code out of the error by then. */
-const isUnknown = (error: unknown): boolean =>
+/** The client says so in words only where it asks for topics: it has taken the code out of the error by then. */
+export const isUnknown = (error: unknown): boolean =>
   hasCode(error, CODE.unknownTopic) || (error instanceof Error && error.message.startsWith('Unknown topic'))
 
 const onlyExists = (error: unknown): boolean => {

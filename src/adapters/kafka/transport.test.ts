@@ -1,5 +1,6 @@
 import { Admin, ConfigResourceTypes } from '@platformatic/kafka'
 import { afterAll, expect, it } from 'vitest'
+import { makeTopic } from '../../../test/kafka/make-topic.ts'
 import { describeWith } from '../../../test/services/urls.ts'
 import type { Delivery, Inlet, Transport } from '../../contracts/transport.ts'
 import { MAX_DATA_BYTES } from '../../core/event.ts'
@@ -69,7 +70,7 @@ describeWith('kafka', 'the kafka transport', (brokers) => {
     const inlet = await transport.subscribe(to)
     const sized = (bytes: number) => makeEvent(world, { data: Buffer.alloc(bytes, 7) })
     const narrow = world.name('narrow')
-    await admin.createTopics({ topics: [narrow], partitions: 1, replicas: 1 })
+    await makeTopic(admin, narrow)
     await expect(transport.publish(narrow, [sized(1_200_000)])).rejects.toMatchObject({
       code: 'bad_event',
       message: expect.stringMatching(/larger than the topic .*\n {2}fix: raise max\.message\.bytes/),

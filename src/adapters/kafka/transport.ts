@@ -43,6 +43,11 @@ export const kafkaTransport = (wire: Wire): Transport & { readonly counts: Count
     keep: expiries.get(name) ?? Number.POSITIVE_INFINITY,
   })
   /** As many partitions as the widest source, so that a key has the same one everywhere. */
+  const wait = (sources: readonly string[]) => (name: string) => ({
+    name,
+    partitions: Math.max(...sources.map(topics.partitions)),
+    keep: KEEP_RETRIES,
+  })
   const ensureAll = async (
     group: string,
     sources: readonly string[],
@@ -50,13 +55,15 @@ export const kafkaTransport = (wire: Wire): Transport & { readonly counts: Count
     anew = false,
   ) => {
     await topics.ensure([...sources.map(source), ...others], anew)
-    const partitions = Math.max(...sources.map(topics.partitions))
+    const waits = retryTopics(group).map(wait(sources))
+    await topics.ensure(waits, anew)
+    await topics.widen(retryTopics(group), waits[0]!.partitions)
+  }
+  /** What a service settles into: its retry topics, and anybody's destinations. */
+  const ensureHomes = async (group: string, names: readonly string[], sources: readonly string[]) => {
     const waits = retryTopics(group)
-    await topics.ensure(
-      waits.map((name) => ({ name, partitions, keep: KEEP_RETRIES })),
-      anew,
-    )
-    await topics.widen(waits, partitions)
+    if (names.some((name) => waits.includes(name))) await topics.ensure(sources.map(source))
+    await topics.ensure(names.map((name) => (waits.includes(name) ? wait(sources)(name) : destination(name))))
   }
 
   const groupOf = (name: string, make: () => Group): Group => {
@@ -72,6 +79,7 @@ export const kafkaTransport = (wire: Wire): Transport & { readonly counts: Count
         name,
         parcelTopics: retryTopics(name),
         later: (wait) => retryTopic(name, wait),
+        ready: (names, sources) => ensureHomes(name, names, sources),
         ensure: (names, anew) => ensureAll(name, names, [], anew),
         onBegin: (group) => {
           void passing(wire, group, post, topics)
@@ -102,6 +110,8 @@ export const kafkaTransport = (wire: Wire): Transport & { readonly counts: Count
         parcelTopics: foreign ? [] : [topic],
         // Put off so rarely that it waits in the destination itself.
         later: () => topic,
+        foreign,
+        ready: (names) => topics.ensure(names.map(destination)),
         // a letter that the store refuses stays ours, and is no reason to write into the destination
         squeezes: true,
         ensure: (names, anew) => (foreign ? checkThere(topic) : topics.ensure(names.map(destination), anew)),
@@ -148,7 +158,7 @@ export const kafkaTransport = (wire: Wire): Transport & { readonly counts: Count
       if (asked) transactions ??= transactionsOf(wire)
       const group = serviceGroup(name)
       const atOnce = asked && transactions && { transactions }
-      return openInlet({ wire, group, topic, window, post, topics, destination, ...atOnce })
+      return openInlet({ wire, group, topic, window, post, topics, ...atOnce })
     },
     collect: async ({ name, expire, foreign = false }) => {
       alive()
@@ -157,7 +167,7 @@ export const kafkaTransport = (wire: Wire): Transport & { readonly counts: Count
       alive()
       const group = officeGroup(name, foreign)
       const window = OFFICE_WINDOW
-      return openInlet({ wire, group, topic: name, window, post, topics, destination, collects: true })
+      return openInlet({ wire, group, topic: name, window, post, topics, collects: true })
     },
     forward: async ({ topic, consumerGroup: name }, parcels) => {
       alive()

@@ -5,6 +5,9 @@ import type { Settings } from './settings.ts'
 const NOT_TRUSTED =
   /^(SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_(VERIFY_LEAF_SIGNATURE|GET_ISSUER_CERT(_LOCALLY)?)|CERT_SIGNATURE_FAILURE)$/
 
+const LOOK =
+  "look whether the brokers ask for a certificate of ours ('?cert=' and '?key=' name it) and take this one"
+
 /** What keeps us from connecting, and how to mend it. Never with a secret: the client's own words hold none. */
 export const unreachable = (error: unknown, settings: Settings): ReprieveError => {
   const fix =
@@ -33,11 +36,11 @@ const mending = (error: unknown, { sasl, tls }: Settings): string | undefined =>
   }
   if (has(/^CERT_(HAS_EXPIRED|NOT_YET_VALID)$/)) return "renew the brokers' certificates"
   if (tls && has(/^(ERR_SSL_WRONG_VERSION_NUMBER|ERR_SSL_PACKET_LENGTH_TOO_LONG|EPROTO|ECONNRESET)$/)) {
-    return "leave out '?tls=true' for a port without TLS, or name the brokers' TLS port"
+    return `leave out '?tls=true' for a port without TLS, or name the brokers' TLS port; else ${LOOK}`
   }
-  if (tls && has(/^ERR_(SSL|OSSL)_/)) {
-    return "look whether the brokers ask for a certificate of ours ('?cert=' and '?key=' name it) and take this one"
-  }
+  // a certificate is refused after the handshake: all that is heard of it may be the end of the connection
+  const isClosed = all.some(({ message }) => message === 'Connection closed')
+  if (tls && (isClosed || has(/^ERR_(SSL|OSSL)_/))) return LOOK
   if (!tls && !has(/^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH)$/)) {
     return "start Kafka; where that port wants TLS write '?tls=true', where it wants credentials name a user"
   }

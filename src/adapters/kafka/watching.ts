@@ -2,8 +2,10 @@ import type { Millis } from '../../core/time.ts'
 import type { Group } from './group.ts'
 import type { Topics } from './topics.ts'
 import type { Wire } from './wire.ts'
+import { within } from './within.ts'
 
 const ROUND: Millis = 30_000
+const ANSWER: Millis = 15_000
 
 /**
  * A topic that was given more partitions has nobody who reads the new ones until the group is dealt out anew: no
@@ -16,14 +18,16 @@ export const watching = async ({ admin, tools }: Wire, { member }: Group, topics
     const ours = [...new Set([...member.tenures.values()].map(({ topic }) => topic))]
     if (ours.length === 0 || !member.handing) continue
     try {
-      const found = await admin.metadata({ topics: ours, forceUpdate: true })
-      const wider = ours.filter((name) => {
+      const look = () => admin.metadata({ topics: ours, forceUpdate: true })
+      const found = await within(ANSWER, tools.clock, look)
+      const changed = ours.filter((name) => {
         const count = found.topics.get(name)?.partitionsCount ?? 0
         const before = known.get(name) ?? topics.partitions(name)
         known.set(name, count)
-        return count > before
+        // fewer: it was deleted and made anew
+        return count !== before
       })
-      if (wider.length > 0) member.join()
+      if (changed.length > 0) member.join()
     } catch (error) {
       if (!member.left.aborted) member.trouble('looking for new partitions', error, ROUND)
     }

@@ -1,0 +1,106 @@
+import { expect, it } from 'vitest'
+import { kafkaBench } from '../../../test/kafka/bench.ts'
+import { makeTopic } from '../../../test/kafka/make-topic.ts'
+import { describeWith } from '../../../test/services/urls.ts'
+import type { Clock } from '../../contracts/tools.ts'
+import type { Inlet, Settlement } from '../../contracts/transport.ts'
+import { ackAll, idsOf, makeEvents, makeSubscription, take, takeOne } from '../../testing/trials/kit.ts'
+import { failedOnce } from '../../testing/trials/samples.ts'
+import { systemClock } from '../system/clock.ts'
+import { retryTopics } from './tiers.ts'
+
+/** What is looked at every half minute is looked at every two seconds. */
+const soon: Clock = {
+  ...systemClock,
+  sleep: (ms, signal) => systemClock.sleep(ms === 30_000 ? 2_000 : ms, signal),
+}
+
+describeWith('kafka', 'a kafka topic that is deleted in mid-run', (brokers) => {
+  const { world, openSeen, admin } = kafkaBench(brokers)
+
+  const start = async (partitions: number) => {
+    const { transport } = await openSeen('', soon)
+    const to = makeSubscription(world)
+    await makeTopic(admin, to.topic, { partitions })
+    return { transport, to, inlet: await transport.subscribe(to) }
+  }
+  const inOnePartition = (count: number) => makeEvents(world, count, { extensions: { orderkey: 'k' } })
+  const shapeOf = async (name: string) => {
+    const { topics } = await admin.metadata({ topics: [name], forceUpdate: true })
+    const { ConfigResourceTypes } = await import('@platformatic/kafka')
+    const [configs] = await admin.describeConfigs({
+      resources: [
+        { resourceType: ConfigResourceTypes.TOPIC, resourceName: name, configurationKeys: ['retention.ms'] },
+      ],
+    })
+    return { partitions: topics.get(name)?.partitionsCount, keep: configs?.configs[0]?.value }
+  }
+  const remove = async (names: readonly string[]) => {
+    await admin.deleteTopics({ topics: [...names] })
+    while ((await admin.listTopics()).some((name) => names.includes(name))) await world.wait(20)
+  }
+  /** As the runtime does: while the broker has trouble, it is tried again. */
+  const untilDone = async (inlet: Inlet, settlement: Settlement) => {
+    for (let tries = 0; tries < 40; tries++) {
+      const [answer] = await inlet.settle([settlement])
+      if (answer === 'done') return
+      expect(answer).toMatchObject({ code: 'unavailable' })
+      await world.wait(100)
+    }
+    throw new Error('never settled')
+  }
+  const untilPublished = async (publish: () => Promise<void>) => {
+    for (let tries = 0; ; tries++) {
+      try {
+        return await publish()
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'unavailable' })
+        if (tries > 40) throw error
+        await world.wait(100)
+      }
+    }
+  }
+
+  it.each([
+    { how: 'plainly', transactions: false },
+    { how: 'in transactions', transactions: true },
+  ])(
+    'of retries comes back as wide as its source and kept as long as retries are, and they arrive, $how',
+    async ({ transactions }) => {
+      const { transport, to } = await start(4)
+      const inlet = await transport.subscribe({ ...to, transactions })
+      await transport.publish(to.topic, inOnePartition(2))
+      const [first, second] = await take(world, inlet, 2)
+      const later = (delivery: typeof first) =>
+        ({ do: 'later', delivery: delivery!, parcel: failedOnce(world, delivery!.parcel, 0) }) as const
+      await untilDone(inlet, later(first))
+      await ackAll(inlet, [await takeOne(world, inlet)])
+      await remove(retryTopics(to.consumerGroup))
+      await untilDone(inlet, later(second))
+      expect(await shapeOf(`${to.consumerGroup}.retry.1s`)).toEqual({
+        partitions: 4,
+        keep: String(30 * 24 * 60 * 60_000),
+      })
+      const again = await takeOne(world, inlet)
+      expect(idsOf([again])).toEqual(idsOf([second!]))
+      expect(again.parcel.trail.spent).toBe(1)
+      await ackAll(inlet, [again])
+    },
+  )
+
+  it('of events comes back, and all that is published from then on arrives', async () => {
+    const { transport, to, inlet } = await start(3)
+    await transport.publish(to.topic, inOnePartition(10))
+    await ackAll(inlet, await take(world, inlet, 10))
+    await remove([to.topic])
+    const events = inOnePartition(30)
+    await untilPublished(() => transport.publish(to.topic, events))
+    const seen = new Set<string>()
+    while (seen.size < events.length) {
+      const got = await take(world, inlet, 1)
+      for (const id of idsOf(got)) seen.add(id)
+      await inlet.settle(got.map((delivery) => ({ do: 'ack', delivery })))
+    }
+    expect([...seen].sort()).toEqual(events.map(({ id }) => id).sort())
+  })
+})
