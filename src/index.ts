@@ -63,6 +63,7 @@ export type {
   RepairResult,
   ReplayOptions,
   ReplayResult,
+  ResolveResult,
   RestoreResult,
   RetentionOptions,
   Selection,

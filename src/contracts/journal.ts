@@ -33,6 +33,7 @@ export type Fact = { readonly at: Instant } & (
   | { readonly is: 'letter kept'; readonly letter: string; readonly service: string }
   | { readonly is: 'replayed'; readonly letter: string; readonly service: string }
   | { readonly is: 'discarded'; readonly letter: string; readonly service: string; readonly reason?: string }
+  | { readonly is: 'resolved'; readonly letter: string; readonly service: string; readonly reason?: string }
   | { readonly is: 'restored'; readonly letter: string; readonly service: string; readonly reason?: string }
   | { readonly is: 'released'; readonly letter: string; readonly reason?: string }
   | { readonly is: 'receipt'; readonly letter: string; readonly outcome: string }

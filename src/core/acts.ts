@@ -19,6 +19,7 @@ export const ACTS = [
   'operation cancel',
   'operation stop',
   'discard',
+  'resolve',
   'restore',
   'release',
   'repair',

@@ -1,5 +1,6 @@
 import { type ActName, checkName, hashOfIds } from '../core/acts.ts'
 import type { Act, Details } from '../core/audit.ts'
+import { ReprieveError } from '../core/error.ts'
 import type { Instant } from '../core/time.ts'
 
 /** Who acts and why, for the audit. */
@@ -25,6 +26,14 @@ export const createActor =
     ...(reason !== undefined && { reason }),
     details,
   })
+
+/** Of some acts the audit must tell why. */
+export const needReason = ({ reason = '' }: Acting, what: string): void => {
+  if (reason.trim() !== '') return
+  throw new ReprieveError('bad_usage', `${what} needs a reason`, {
+    fix: 'say why (`reason`, or --reason): it is kept in the audit',
+  })
+}
 
 /** The set an act is about goes with it: a large one is done in batches, each with its entry. */
 export const setOf = (ids: readonly string[], batch: number): Details =>

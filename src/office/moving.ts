@@ -2,11 +2,11 @@ import type { LetterState, Letters } from '../contracts/letters.ts'
 import type { Tools } from '../contracts/tools.ts'
 import type { ActName, ActOnLetters } from '../core/acts.ts'
 import { firstState, type Letter } from '../core/letter.ts'
-import { type createActor, setOf, type Working } from './acting.ts'
+import { type createActor, needReason, setOf, type Working } from './acting.ts'
 import type { DeadKeys } from './dead-keys.ts'
 import { chosenBy, frozenIds, type Selection } from './selection.ts'
 
-/** Giving letters up, taking them back, and letting them out of quarantine. */
+/** Giving letters up, taking them back, saying that they are dealt with, and letting them out of quarantine. */
 export interface Moving {
   /**
    * Gives up open letters for good; what waits behind them with their order keys goes on, in order. To do it again frees
@@ -14,18 +14,30 @@ export interface Moving {
    */
   discard(letters: Selection, by?: Working): Promise<DiscardResult>
   /**
+   * Says that letters were dealt with elsewhere: those that are open, in quarantine or dead again are resolved, with a reason;
+   * what waits behind them with their order keys goes on, in order. To do it again frees again, as with `discard`.
+   */
+  resolve(letters: Selection, by: Working): Promise<ResolveResult>
+  /**
    * Takes back what was discarded, as long as retention keeps it: it is open again, or in quarantine where it began there.
    * What waited behind it has gone on meanwhile, and is not held again.
    */
   restore(letters: Selection, by?: Working): Promise<RestoreResult>
-  /** Lets poison out of quarantine: from then on it is open, and can be replayed. */
-  release(letters: Selection, by?: Working): Promise<ReleaseResult>
+  /** Lets poison out of quarantine, with a reason: from then on it is open, and can be replayed. */
+  release(letters: Selection, by: Working): Promise<ReleaseResult>
 }
 
 type Skipped = readonly { readonly id: string; readonly because: string }[]
 
 export interface DiscardResult {
   readonly discarded: readonly string[]
+  readonly skipped: Skipped
+  /** How many events waited behind them and go on now. */
+  readonly freed: number
+}
+
+export interface ResolveResult {
+  readonly resolved: readonly string[]
   readonly skipped: Skipped
   /** How many events waited behind them and go on now. */
   readonly freed: number
@@ -50,20 +62,21 @@ export interface MovingOptions {
 
 const BATCH = 50
 
+interface Move {
+  readonly act: ActName
+  /** What a filter chooses among. */
+  readonly chosen: readonly LetterState[]
+  readonly from: readonly LetterState[]
+  /** Where a letter goes. */
+  readonly to: (letter: Letter) => LetterState
+  readonly after: (letters: readonly Letter[], act: ActOnLetters) => Promise<void>
+}
+
 export const createMoving = ({ letters, deadKeys, tools, actor }: MovingOptions): Moving => {
   const { clock, journal } = tools
 
-  /** In batches, each with its entry in the audit. `to` says where a letter goes; answers those that went. */
-  const move = async (
-    selection: Selection,
-    by: Working,
-    act: ActName,
-    /** What a filter chooses among. */
-    chosen: readonly LetterState[],
-    from: readonly LetterState[],
-    to: (letter: Letter) => LetterState,
-    after: (letters: readonly Letter[], act: ActOnLetters) => Promise<void>,
-  ) => {
+  /** In batches, each with its entry in the audit. Answers those that went. */
+  const move = async (selection: Selection, by: Working, { act, chosen, from, to, after }: Move) => {
     actor(by, act) // a name that can't be written is refused before anything is done
     const ids = await frozenIds(letters, selection, chosen)
     const told = actor(by, act, { ...chosenBy(selection), ...setOf(ids, BATCH) })
@@ -93,46 +106,61 @@ export const createMoving = ({ letters, deadKeys, tools, actor }: MovingOptions)
     return found ? `it is ${found.state}` : 'no letter has this id'
   }
 
+  /** Taken first, so that nobody replays them meanwhile; then their followers are let go. */
+  const freeing = (is: 'discarded' | 'resolved') => {
+    const freed = { count: 0 }
+    const after = async (gone: readonly Letter[], { at, reason }: ActOnLetters) => {
+      for (const letter of gone) {
+        freed.count += await deadKeys.behind(letter)
+        await deadKeys.release(letter)
+        const { id, service } = letter
+        journal({ at, is, letter: id, service, ...(reason !== undefined && { reason }) })
+      }
+    }
+    return { freed, after }
+  }
+
   return {
     discard: async (selection, by = {}) => {
-      let freed = 0
-      const from = ['open', 'quarantined', 'discarded'] as const
-      // taken first, so that nobody replays them meanwhile; then their followers are let go
-      const free = async (gone: readonly Letter[], { at, reason }: ActOnLetters) => {
-        for (const letter of gone) {
-          freed += await deadKeys.behind(letter)
-          await deadKeys.release(letter)
-          const { id, service } = letter
-          journal({ at, is: 'discarded', letter: id, service, ...(reason !== undefined && { reason }) })
-        }
-      }
-      const { ids, skipped } = await move(
-        selection,
-        by,
-        'discard',
-        ['open', 'quarantined'],
-        from,
-        () => 'discarded',
-        free,
-      )
-      return { discarded: ids, skipped, freed }
+      const { freed, after } = freeing('discarded')
+      const chosen = ['open', 'quarantined'] as const
+      const from = [...chosen, 'discarded'] as const
+      const { ids, skipped } = await move(selection, by, {
+        ...{ act: 'discard', chosen, from, to: () => 'discarded', after },
+      })
+      return { discarded: ids, skipped, freed: freed.count }
+    },
+    resolve: async (selection, by = {}) => {
+      needReason(by, 'to resolve letters by hand')
+      const { freed, after } = freeing('resolved')
+      const chosen = ['open', 'quarantined', 'dead again'] as const
+      const from = [...chosen, 'resolved'] as const
+      const { ids, skipped } = await move(selection, by, {
+        ...{ act: 'resolve', chosen, from, to: () => 'resolved', after },
+      })
+      return { resolved: ids, skipped, freed: freed.count }
     },
     restore: async (selection, by = {}) => {
       const from = ['discarded'] as const
-      const tell = async (back: readonly Letter[], { at, reason }: ActOnLetters) => {
+      const after = async (back: readonly Letter[], { at, reason }: ActOnLetters) => {
         for (const { id, service } of back)
           journal({ at, is: 'restored', letter: id, service, ...(reason !== undefined && { reason }) })
       }
-      const { ids, skipped } = await move(selection, by, 'restore', from, from, firstState, tell)
+      const { ids, skipped } = await move(selection, by, {
+        ...{ act: 'restore', chosen: from, from, to: firstState, after },
+      })
       return { restored: ids, skipped }
     },
     release: async (selection, by = {}) => {
+      needReason(by, 'to let letters out of quarantine')
       const from = ['quarantined'] as const
-      const tell = async (out: readonly Letter[], { at, reason }: ActOnLetters) => {
+      const after = async (out: readonly Letter[], { at, reason }: ActOnLetters) => {
         for (const { id } of out)
           journal({ at, is: 'released', letter: id, ...(reason !== undefined && { reason }) })
       }
-      const { ids, skipped } = await move(selection, by, 'release', from, from, () => 'open', tell)
+      const { ids, skipped } = await move(selection, by, {
+        ...{ act: 'release', chosen: from, from, to: () => 'open', after },
+      })
       return { released: ids, skipped }
     },
   }

@@ -17,7 +17,7 @@ import {
 import { sieveFor } from '../core/sift.ts'
 import type { Millis } from '../core/time.ts'
 import { CANARY, type RuleBook } from '../rules/index.ts'
-import type { Acting, createActor } from './acting.ts'
+import { type Acting, type createActor, needReason } from './acting.ts'
 import type { createChecks } from './checks.ts'
 import { freeze } from './freezing.ts'
 import { OPERATION_LEASE, type Working } from './working.ts'
@@ -68,11 +68,7 @@ export const createPlanning = (options: DeskOptions): FreezeFor => {
   ) => {
     const kind = plan.kind ?? 'replay'
     const { who, reason } = actor(by, kind)
-    if (kind === 'purge' && (reason ?? '').trim() === '') {
-      throw new ReprieveError('bad_usage', 'a purge needs a reason', {
-        fix: 'say why: it is kept in the audit',
-      })
-    }
+    if (kind === 'purge') needReason(by, 'a purge')
     sieveFor(filter) // what can't be read is refused before anything is kept
     const { ids, ...chosen } = filter
     const at = clock.now()

@@ -83,6 +83,7 @@ describe('docs/conformance.md', () => {
       'E4',
       'E5',
       'E8',
+      'E9',
       'E10',
     ]
     expect(ids).toEqual([...new Set(ids)])

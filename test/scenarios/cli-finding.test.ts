@@ -30,7 +30,7 @@ it('dlq groups, list, tend and release answer in JSON, and a mistake is never ev
   expect(await json('dlq', 'release', poison.slice(0, 12), '--reason', 'mended')).toEqual({
     ...{ released: [poison], skipped: [] },
   })
-  expect(await cli(['dlq', 'release', poison], { cwd })).toMatchObject({
+  expect(await cli(['dlq', 'release', poison, '--reason', 'again'], { cwd })).toMatchObject({
     ...{ code: 1, stdout: '0 released\n', stderr: expect.stringContaining('it is open') },
   })
   expect(await cli(['dlq', 'replay', '--group', 'f1-zzzz'], { cwd })).toMatchObject({ code: 1, stdout: '' })

@@ -87,6 +87,7 @@ describe('the office, looking for causes', () => {
       ...{ sent: [], skipped: [{ id: poison!.id, because: 'it is quarantined' }] },
     })
     const wanted = { released: [poison!.id], skipped: [{ id: 'nobody', because: 'no letter has this id' }] }
+    await expect(office.release([poison!.id], { reason: ' ' })).rejects.toMatchObject({ code: 'bad_usage' })
     expect(await office.release([poison!.id, 'nobody'], { reason: 'mended' })).toEqual(wanted)
     expect((await store.audit.recent(1))[0]).toMatchObject({ act: 'release', count: 1, reason: 'mended' })
     expect(tools.facts.at(-1)).toMatchObject({ is: 'released', letter: poison!.id, reason: 'mended' })

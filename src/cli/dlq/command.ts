@@ -11,13 +11,16 @@ import { registerPurge } from './purge.ts'
 import { registerRelease } from './release.ts'
 import { registerRepair } from './repair.ts'
 import { registerReplay } from './replay.ts'
+import { registerResolve } from './resolve.ts'
 import { registerRestore } from './restore.ts'
 import { registerShow } from './show.ts'
 import { registerStats } from './stats.ts'
 import { registerTend } from './tend.ts'
 
 export const registerDlq = (program: Command): void => {
-  const dlq = program.command('dlq').description('dead letters: find, understand, repair, replay, discard')
+  const dlq = program
+    .command('dlq')
+    .description('dead letters: find, understand, edit, replay, resolve, discard')
   registerGroups(dlq)
   registerStats(dlq)
   registerAlerts(dlq)
@@ -30,6 +33,7 @@ export const registerDlq = (program: Command): void => {
   registerOperations(dlq)
   registerPurge(dlq)
   registerRelease(dlq)
+  registerResolve(dlq)
   registerDiscard(dlq)
   registerRestore(dlq)
   registerExport(dlq)

@@ -49,11 +49,13 @@ export const registerOperations = (dlq: Command): void => {
     .option('--items', 'and what became of each letter')
     .option('--limit <count>', 'of so many at most', asCount, 1000)
     .action(action(show))
-  withActing(one.command('approve'))
-    .description('approve its set: by someone other than who asked for it')
-    .argument('<id>', 'its id, or the beginning of it')
-    .option('--hash <hash>', 'only if the hash of its set begins so')
-    .action(action((flags: OneFlags, id: string) => change('approve', flags, id)))
+  for (const approving of [dlq.command('approve'), one.command('approve')]) {
+    withActing(approving)
+      .description('approve the set of a replay or purge: by someone other than who asked for it')
+      .argument('<id>', 'the id of the operation, or the beginning of it')
+      .option('--hash <hash>', 'only if the hash of its set begins so')
+      .action(action((flags: OneFlags, id: string) => change('approve', flags, id)))
+  }
   for (const [name, what] of [
     ['pause', 'send nothing more until it is resumed'],
     ['resume', 'go on where it was; begin it, where it is only frozen'],

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { ReprieveError } from '../../core/error.ts'
+import { needReason } from '../../office/index.ts'
 import { type ActingFlags, actingOf, withActing } from '../acting.ts'
 import { action, type Ended } from '../action.ts'
 import { say, sayJson } from '../print/say.ts'
@@ -21,9 +21,7 @@ export const registerPurge = (dlq: Command): void => {
 
 const purge = async (flags: PurgeFlags, typed: readonly string[]): Promise<Ended> => {
   checkSelection('purge', flags, typed)
-  if ((flags.reason ?? '').trim() === '') {
-    throw new ReprieveError('bad_usage', 'a purge needs a reason', { fix: 'say why: --reason "…"' })
-  }
+  needReason(flags, 'a purge')
   await using opened = await openOffice(flags)
   const { office } = opened.app
   const { operations } = office

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { needReason } from '../../office/index.ts'
 import { type ActingFlags, actingOf, withActing } from '../acting.ts'
 import { action, type Ended } from '../action.ts'
 import { withProgress } from '../print/progress.ts'
@@ -16,6 +17,7 @@ export const registerRelease = (dlq: Command): void => {
 }
 
 const release = async (flags: ActingFlags & FilterFlags, typed: readonly string[]): Promise<Ended> => {
+  needReason(flags, 'to let letters out of quarantine')
   await using opened = await openOffice(flags)
   const { office } = opened.app
   const letters = await selectionOf(office, flags, typed, 'release')

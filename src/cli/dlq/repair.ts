@@ -39,7 +39,7 @@ const asVersion = (text: string): number => {
 const several = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
 
 export const registerRepair = (dlq: Command): void => {
-  withActing(withFilter(dlq.command('repair')))
+  withActing(withFilter(dlq.command('edit').alias('repair')))
     .description('mend what dead letters carry before they are replayed; the originals are kept')
     .argument('[ids...]', 'ids of letters, or their beginnings')
     .option('--patch <file>', 'a JSON Patch (RFC 6902) for the payload, from a file')
@@ -58,7 +58,7 @@ const repair = async (flags: RepairFlags, typed: readonly string[]) => {
   await using opened = await openOffice(flags)
   const { office } = opened.app
   if (flags.undo !== undefined) return await undo(office, flags, typed)
-  const letters = await selectionOf(office, flags, typed, 'repair')
+  const letters = await selectionOf(office, flags, typed, 'edit')
   const dryRun = flags.dryRun === true
   const result = await withProgress(dryRun ? 'looked at' : 'repaired', (onProgress) =>
     office.repair(letters, change!, { ...actingOf(flags), dryRun, onProgress }),

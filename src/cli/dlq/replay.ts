@@ -99,7 +99,7 @@ export const tellPlanned = (planned: KeptOperation, { json, jsonl }: SelectionFl
     say(operationText(planned))
     const next =
       state === 'needs approval'
-        ? `someone else approves it: reprieve dlq operation approve ${id}`
+        ? `someone else approves it: reprieve dlq approve ${id}`
         : `begin it: reprieve dlq operation resume ${id}, or give it up: reprieve dlq operation cancel ${id}`
     remark(`no letter was ${kind === 'purge' ? 'purged' : 'sent'}; ${next}`)
   }

@@ -82,6 +82,7 @@ const lineOf = (fact: Fact, failure: Failure | undefined): string | undefined =>
       return `${verb('released', strong)}letter ${fact.letter} from quarantine${because}`
     }
     case 'restored':
+    case 'resolved':
     case 'discarded': {
       const because = fact.reason === undefined ? '' : `  ${inert(fact.reason)}`
       return `${verb(fact.is, strong)}${inert(fact.service)}  letter ${fact.letter}${because}`
