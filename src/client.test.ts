@@ -180,7 +180,7 @@ describe('settling', () => {
     await run(queue.close())
   })
 
-  it('waits no longer than the transport can', async () => {
+  it('waits as long as the policy says, also where the transport can not do so in one go', async () => {
     const { queue, run, clock } = await desk(
       { policy: { backoff: 'fixed', delay: '2h', jitter: 'none' } },
       (own) => ({
@@ -190,7 +190,7 @@ describe('settling', () => {
     )
     await queue.send({ data: 1 })
     const [message] = await run(queue.receive())
-    expect(await run(queue.reject(message!.receipt))).toEqual({ is: 'later', due: clock.now() + 3_600_000 })
+    expect(await run(queue.reject(message!.receipt))).toEqual({ is: 'later', due: clock.now() + 7_200_000 })
     await run(queue.close())
   })
 

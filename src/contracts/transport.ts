@@ -90,7 +90,10 @@ export interface DeadKey {
 
 /** What an adapter is able to do. Trials assert the absences too. */
 export interface Can {
-  /** The longest wait it keeps by itself; a longer one goes to the companion. */
+  /**
+   * The longest wait it keeps in one go. A longer one goes to the companion; where there is none it is kept here all the
+   * same, in as many goes as it takes: the parcel comes no earlier than it is due, and carries that time unchanged.
+   */
   readonly later: Millis
   /** By how much a due parcel may come late by design (tiers, polling), for a wait of `ms`. */
   readonly late: (ms: Millis) => Millis

@@ -6,7 +6,12 @@ import { freshTrail } from './trail.ts'
 
 const event: Event = { id: '1', source: 's', type: 't', extensions: {}, headers: {}, data: null }
 const parcel = freshParcel(event, 0)
-const ways = { later: 60_000, deadLetter: '_s.deadletter', quarantine: '_s.deadletter.quarantine' }
+const ways = {
+  later: 60_000,
+  companion: true,
+  deadLetter: '_s.deadletter',
+  quarantine: '_s.deadletter.quarantine',
+}
 const trail = { ...freshTrail, spent: 1 }
 
 describe('route', () => {
@@ -24,6 +29,18 @@ describe('route', () => {
     expect(route({ do: 'hold', due: 90_001, because: 'busy' }, parcel, ways, 30_000)).toEqual({
       do: 'companion',
       parcel: { ...parcel, due: 90_001 },
+    })
+  })
+
+  it('leaves a long wait with the transport where there is no companion, due when it is due', () => {
+    const alone = { ...ways, companion: false }
+    expect(route({ do: 'retry', due: 7_200_000, trail }, parcel, alone, 0)).toEqual({
+      do: 'later',
+      parcel: { event, trail, due: 7_200_000 },
+    })
+    expect(route({ do: 'hold', due: 7_200_000, because: 'busy' }, parcel, alone, 0)).toEqual({
+      do: 'later',
+      parcel: { ...parcel, due: 7_200_000 },
     })
   })
 

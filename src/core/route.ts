@@ -20,8 +20,10 @@ export type Route =
     }
 
 export interface Ways {
-  /** The longest wait the transport keeps by itself. */
+  /** The longest wait the transport keeps in one go. */
   readonly later: Millis
+  /** There is somebody who keeps longer ones. Without, they wait where they are, over and over until they are due. */
+  readonly companion: boolean
   readonly deadLetter: string
   readonly quarantine: string
 }
@@ -44,6 +46,6 @@ export const route = (verdict: Verdict, parcel: Parcel, ways: Ways, now: Instant
 }
 
 const wait = (parcel: Parcel, ways: Ways, now: Instant): Route => ({
-  do: parcel.due - now > ways.later ? 'companion' : 'later',
+  do: ways.companion && parcel.due - now > ways.later ? 'companion' : 'later',
   parcel,
 })

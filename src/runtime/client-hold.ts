@@ -71,7 +71,13 @@ export const createHold = <Data>(options: HoldOptions<Data>): Hold<Data> => {
   const { subscription, rulesOf } = reception
   const { clock, dice, journal } = tools
   const { service, topic } = subscription
-  const door = { subscription, transport: transport.name, later: transport.can.later }
+  // beside a client stands no store: what the transport can't keep for so long waits there again and again
+  const door = {
+    subscription,
+    transport: transport.name,
+    later: transport.can.later,
+    companion: false,
+  }
   const settler = createSettler({
     address: subscription,
     inlet,
@@ -131,7 +137,7 @@ export const createHold = <Data>(options: HoldOptions<Data>): Hold<Data> => {
           journal({ at, is: 'failed', attempt: number, took, failure: outcome.failure, ...fact })
         const verdict = back ? undefined : decide(rules, trail, outcome, at, dice.next)
         const step: Step = verdict
-          ? withoutCompanion(stepFor(verdict, delivery, rules, door, at), at + door.later)
+          ? stepFor(verdict, delivery, rules, door, at)
           : { do: 'give back', delivery }
         settler.settle(step, (settled) => {
           leave()
@@ -178,10 +184,6 @@ export const createHold = <Data>(options: HoldOptions<Data>): Hold<Data> => {
 
 /** A message has no context: what it needs it carries itself. */
 const NOBODY_LOOKS = {} as Context
-
-/** Beside a client stands no store: what the transport can't keep for so long comes as late as it can. */
-const withoutCompanion = (step: Step, latest: Instant): Step =>
-  step.do === 'companion' ? { ...step, do: 'later', parcel: { ...step.parcel, due: latest } } : step
 
 const endOf = (verdict: Verdict | undefined, step: Step): Ended => {
   if (step.do === 'bury' && verdict && 'reason' in verdict)

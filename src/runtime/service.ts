@@ -92,6 +92,7 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
       subscription,
       transport: transport.name,
       later,
+      companion: companion !== undefined,
       inlet,
       settles: claims && options.txStore?.companion === from,
       direct: from === transport,

@@ -38,12 +38,12 @@ const bench = (
   } as unknown as Ledger
   const companion = {
     forward: async (_: unknown, parcels: readonly unknown[]) => void log.push(`forward ${parcels.length}`),
-  } as unknown as Transport
+  } as { forward: Transport['forward'] } as Transport
   const address = { service: 's', topic: 't', consumerGroup: 'g' }
   const stop = new AbortController()
   const { settle, idle } = createSettler({ address, inlet, ledger, companion, tools, stop: stop.signal })
   const settler = { settle: (step: Step) => new Promise<Settled>((answer) => settle(step, answer)), idle }
-  return { log, settler, stop, ...tools }
+  return { log, settler, stop, companion, ...tools }
 }
 
 const later = (id: string): Step => {
@@ -104,6 +104,21 @@ describe('the settler', () => {
     const step = later('a') as Extract<Step, { do: 'later' }>
     await settler.settle({ ...step, do: 'companion' })
     expect(log).toEqual(['forward 1', 'settle ack a', 'finish a spent'])
+  })
+
+  it('lets no one else suffer from a companion that takes nothing', async () => {
+    let refusals = 1
+    const { settler, log, clock, companion } = bench()
+    companion.forward = async () => {
+      if (refusals-- > 0) throw new Error('the disk is full')
+      log.push('forward')
+    }
+    const step = later('a') as Extract<Step, { do: 'later' }>
+    const moved = settler.settle({ ...step, do: 'companion' })
+    expect(await settler.settle(later('b'))).toBe('done')
+    expect(log).toEqual(['settle later b', 'finish b spent'])
+    expect(await clock.runUntil(moved)).toBe('done')
+    expect(log.slice(2)).toEqual(['forward', 'settle ack a', 'finish a spent'])
   })
 
   it('frees the claim of a delivery that was lost', async () => {

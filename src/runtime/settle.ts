@@ -124,8 +124,17 @@ export const createSettler = ({
   }
 
   const settleGroup = async (steps: readonly Step[]): Promise<readonly Settled[]> => {
+    const refused = await moveToCompanion(steps)
+    if (!refused) return settleHere(steps)
+    // whatever is wrong with the companion, the others have nothing to do with it
+    const others = steps.filter(({ do: what }) => what !== 'companion')
+    const answers = others.length > 0 ? await settleHere(others) : []
+    let next = 0
+    return steps.map(({ do: what }) => (what === 'companion' ? refused : answers[next++]!))
+  }
+
+  const settleHere = async (steps: readonly Step[]): Promise<readonly Settled[]> => {
     try {
-      await moveToCompanion(steps)
       // an effect that happened is remembered before the ack; the other endings only after the new home is there
       await finish(steps, ({ do: what }) => (what === 'ack' ? 'done' : undefined))
       const answers = await inlet.settle(steps.map(asSettlement))
@@ -139,10 +148,18 @@ export const createSettler = ({
     }
   }
 
-  const moveToCompanion = async (steps: readonly Step[]): Promise<void> => {
+  /** Answers with why they would not go, if they would not. */
+  const moveToCompanion = async (steps: readonly Step[]): Promise<Error | undefined> => {
     const parcels: Parcel[] = []
     for (const step of steps) if (step.do === 'companion') parcels.push(step.parcel)
-    if (parcels.length > 0) await companion!.forward(address, parcels)
+    if (parcels.length === 0) return undefined
+    if (!companion) return new ReprieveError('bad_usage', 'there is no companion to move to')
+    try {
+      await companion.forward(address, parcels)
+      return undefined
+    } catch (error) {
+      return asError(error)
+    }
   }
 
   /** Ends those claims of which the answer says how. */

@@ -14,6 +14,8 @@ export interface Way {
   readonly transport: string
   /** The longest wait this inlet's transport keeps by itself. */
   readonly later: number
+  /** There is a companion for longer ones. */
+  readonly companion: boolean
 }
 
 /** What the verdict asks of this transport: still a value, with the letter written where it is to be buried. */
@@ -26,7 +28,7 @@ export const stepFor = (
 ): Step => {
   const { destination, quarantine: aside } = rules.deadLetter
   const quarantine = verdict.do === 'quarantine' ? quarantineFor(aside, verdict.failure.kind) : aside
-  const ways = { later: door.later, deadLetter: destination, quarantine }
+  const ways = { later: door.later, companion: door.companion, deadLetter: destination, quarantine }
   const way = route(verdict, delivery.parcel, ways, now)
   switch (way.do) {
     case 'ack':

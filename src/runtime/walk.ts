@@ -31,6 +31,8 @@ export interface Door {
   readonly transport: string
   /** The longest wait this inlet's transport keeps by itself. */
   readonly later: number
+  /** There is a companion for longer ones. */
+  readonly companion: boolean
   readonly settler: Settler
   readonly inlet: Inlet
   /** Transactions can be part of its settlements: they are in the same database. */

@@ -3,8 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
+import { open } from '../../src/adapters/memory/index.ts'
 import { systemClock } from '../../src/adapters/system/clock.ts'
 import { type Fact, later, reprieve } from '../../src/index.ts'
+import { readRules } from '../../src/rules/index.ts'
+import { createApp } from '../../src/runtime/app.ts'
+import { testTools } from '../../src/testing/tools.ts'
+import { withoutClaims } from '../../src/testing/without-claims.ts'
 import { describeWith, kafkaUrl } from '../services/urls.ts'
 import { until } from '../until.ts'
 
@@ -53,7 +58,92 @@ describeWith('kafka', 'the companion beside Kafka', (url) => {
   it('keeps a wait that Kafka can not keep', () => waitsLong(kafkaUrl(url), 'kafka'))
 })
 
+/** The store keeps no parcels: the broker keeps a long wait itself, again and again, and nobody is bothered. */
+const waitsAlone = async (transport: string, store: string, turn: number): Promise<void> => {
+  let ahead = 0
+  const clock = { ...systemClock, now: () => systemClock.now() + ahead }
+  const facts: Fact[] = []
+  const service = `alone-${process.pid}-${Date.now()}`
+  const app = await reprieve({ transport, store, clock, journal: (fact) => facts.push(fact) })
+  const attempts: number[] = []
+  app.service(service).on(`${service}.asked`, (_, ctx) => {
+    attempts.push(ctx.attempt)
+    return attempts.length === 1 ? later('3h', 'not today') : undefined
+  })
+  try {
+    await app.start()
+    await app.publish(`${service}.asked`, { n: 1 })
+    await until('it to be held', () => facts.some(({ is }) => is === 'held'))
+    expect(facts.filter((fact) => fact.is === 'trouble' && fact.where.startsWith('settling'))).toEqual([])
+    expect(attempts).toEqual([1])
+    if (turn > 0) {
+      ahead = turn
+      await until('its end', () => facts.some(({ is }) => is === 'done'))
+      expect(attempts).toEqual([1, 1])
+    }
+  } finally {
+    await app.close()
+  }
+}
+
+const HOUR = 3_600_000
+
+describeWith('amqp', 'RabbitMQ beside a store that keeps no parcels', (url) => {
+  describeWith('postgres', 'such as PostgreSQL', (store) => {
+    // its tiers keep real time: that a parcel waits again when it is home too early is tried beside the adapter
+    it('keeps a wait longer than its longest tier', () => waitsAlone(url, store, 0))
+  })
+})
+
+describeWith('kafka', 'Kafka beside a store that keeps no parcels', (url) => {
+  describeWith('postgres', 'such as PostgreSQL', (store) => {
+    it('keeps a wait longer than its longest tier', () => waitsAlone(kafkaUrl(url), store, 3 * HOUR + 1000))
+  })
+})
+
 describe('without a companion', () => {
+  it('an event waits for as long as its policy says, runs as often as that grants, and no more', async () => {
+    const tools = testTools()
+    const { clock, facts } = tools
+    const opened = await open('memory:', tools)
+    const whole = withoutClaims(opened.transport!)
+    const { companion: _, ...store } = opened.store!
+    const book = readRules(
+      `version: 1
+defaults: { policy: slow }
+policies:
+  slow: { backoff: fixed, delay: 2h, jitter: none, retries: 2, window: 1d }
+`,
+      'slow.yaml',
+    )
+    const transport = { ...whole, can: { ...whole.can, later: HOUR } }
+    const app = createApp({ book, transport, store, tools })
+    const ran: string[] = []
+    app.service('mail').on('asked', ({ id }, { attempt }) => {
+      ran.push(`${id} ${clock.now() / HOUR} ${attempt}`)
+      if (id === 'failing') throw new Error('not today')
+      return ran.filter((line) => line.startsWith('held')).length < 2 ? later('3h', 'closed') : undefined
+    })
+    await clock.runUntil(app.start())
+    await app.publish('asked', {}, { id: 'failing' })
+    await app.publish('asked', {}, { id: 'held' })
+    await clock.advance(12 * HOUR)
+    const began = ran[0]!.split(' ')[1]!
+    const at = (hours: number) => Number(began) + hours
+    expect(ran.toSorted()).toEqual(
+      [
+        `failing ${at(0)} 1`,
+        `failing ${at(2)} 2`,
+        `failing ${at(4)} 3`,
+        `held ${at(0)} 1`,
+        `held ${at(3)} 1`,
+      ].toSorted(),
+    )
+    expect(facts.filter(({ is }) => is === 'trouble')).toEqual([])
+    expect(facts.filter(({ is }) => is === 'dead')).toHaveLength(1)
+    await clock.runUntil(app.drain())
+  })
+
   it('SQLite keeps every wait itself', async () => {
     const app = await reprieve({ transport: `sqlite:${join(folder, 'alone.db')}` })
     expect(app.transport.can.later).toBe(Number.POSITIVE_INFINITY)

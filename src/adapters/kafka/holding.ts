@@ -33,6 +33,10 @@ export interface Tenure {
   accept(batches: readonly RawBatch[], aborted: readonly Aborted[]): void
   take(target: string, now: Instant): Slot | undefined
   giveBack(slot: Slot): void
+  /** Takes those that have waited here as long as the longest tier, and are not due by far. */
+  outstayed(now: Instant): readonly Slot[]
+  /** One that could not go on after all waits here as before. */
+  keep(slot: Slot): void
   /** What it has and has not begun to settle goes back; what it has no more is not its to settle. */
   takeBack(holder: object): void
   finish(slot: Slot): void
@@ -49,6 +53,7 @@ export interface Shelf {
   /** To the head: it was taken before. */
   putBack(slot: Slot): void
   take(now: Instant): Slot | undefined
+  outstayed(now: Instant): readonly Slot[]
   /** When the next of those that are held becomes due. */
   nextDue(): Instant
   oldest(): Instant | undefined

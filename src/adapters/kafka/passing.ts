@@ -16,7 +16,8 @@ const ROUND: Millis = 1_000
 /**
  * Retry topics are shared by a consumer group, and its members need not have the same subscriptions: two
  * versions of a service run side by side, or one inlet was closed. A parcel that nobody here can take goes on
- * to another partition, and so to another member, less often each time.
+ * to another partition, and so to another member, less often each time. One that must wait longer than the longest tier
+ * goes through it again, with the same due time.
  */
 export const passing = async (wire: Wire, group: Group, post: Post, topics: Topics): Promise<void> => {
   const { clock } = wire.tools
@@ -27,6 +28,7 @@ export const passing = async (wire: Wire, group: Group, post: Post, topics: Topi
     const end = member.settling()
     try {
       await passOn()
+      await waitOn()
     } catch (error) {
       member.trouble('passing on parcels', error)
     } finally {
@@ -56,17 +58,43 @@ export const passing = async (wire: Wire, group: Group, post: Post, topics: Topi
     await member.commits.flush(new Set(moved.map(({ tenure }) => tenure)))
   }
 
-  function onward({ record, tenure, redelivered }: Slot): Outgoing {
+  async function waitOn() {
+    const now = clock.now()
+    const early = [...member.tenures.values()].flatMap((tenure) =>
+      tenure.parcels ? tenure.outstayed(now) : [],
+    )
+    if (early.length === 0) return
+    const errors = await post.send(
+      early.map((slot) => copyOf(slot, group.later(slot.due - now), slot.tenure.partition, {})),
+    )
+    const moved = early.filter((slot, i) => {
+      if (errors[i]) slot.tenure.keep(slot)
+      else slot.tenure.finish(slot)
+      return !errors[i]
+    })
+    await member.commits.flush(new Set(moved.map(({ tenure }) => tenure)))
+    const failed = errors.find((error) => error)
+    if (failed) throw failed
+  }
+
+  function onward(slot: Slot): Outgoing {
+    const { record, tenure } = slot
     const passed = Number(headerOf(record!, PASSED)) || 0
     // Once around the partitions before it waits longer.
     const round = Math.floor(passed / topics.partitions(group.later(0)))
     const wait = TIERS[Math.min(round, TIERS.length - 1)]!.ms
     const topic = group.later(wait)
-    const ours: Record<string, string> = {
-      [DUE]: String(clock.now() + wait),
-      [PASSED]: String(passed + 1),
-      ...(redelivered && { [AGAIN]: '1' }),
-    }
+    const ours = { [DUE]: String(clock.now() + wait), [PASSED]: String(passed + 1) }
+    return copyOf(slot, topic, tenure.partition + 1, ours)
+  }
+
+  function copyOf(
+    { record, redelivered }: Slot,
+    topic: string,
+    to: number,
+    written: Readonly<Record<string, string>>,
+  ): Outgoing {
+    const ours: Record<string, string> = { ...written, ...(redelivered && { [AGAIN]: '1' }) }
     const headers = new Map<Buffer, Buffer>()
     const value = readFields(record!, (bytes, nameAt, nameLength, valueAt, valueLength) => {
       const name = bytes.subarray(nameAt, nameAt + nameLength)
@@ -74,7 +102,7 @@ export const passing = async (wire: Wire, group: Group, post: Post, topics: Topi
       headers.set(name, bytes.subarray(valueAt, valueAt + Math.max(0, valueLength)))
     })
     for (const name in ours) headers.set(Buffer.from(name), Buffer.from(ours[name]!))
-    const partition = (tenure.partition + 1) % topics.partitions(topic)
+    const partition = to % topics.partitions(topic)
     const bytes = record!.end - record!.at + 100
     return { topic, key: keyOf(record!) ?? undefined, value: value ?? undefined, headers, bytes, partition }
   }

@@ -1,5 +1,6 @@
 import type { Instant } from '../../core/time.ts'
 import type { Shelf, Slot } from './holding.ts'
+import { LONGEST } from './tiers.ts'
 
 /** In the order of the log, except that records held until they are due come in the order of that. */
 export const shelf = (): Shelf => {
@@ -7,13 +8,16 @@ export const shelf = (): Shelf => {
   let head = 0
   const back: Slot[] = []
   const held: Slot[] = []
+  /** Held longer than any tier: they move on before they are due, so that those behind them are not held up as long. */
+  let long: Slot[] = []
 
   const promote = (now: Instant) => {
     while (held.length > 0 && held[0]!.due <= now) line.push(pop(held))
+    while (long.length > 0 && long[0]!.due <= now) line.push(pop(long))
   }
   return {
     get size() {
-      return back.length + line.length - head + held.length
+      return back.length + line.length - head + held.length + long.length
     },
     ready: (now) => {
       promote(now)
@@ -21,7 +25,17 @@ export const shelf = (): Shelf => {
     },
     put: (slot) => {
       if (slot.due === 0) line.push(slot)
-      else push(held, slot)
+      else push(slot.due - slot.timestamp > LONGEST ? long : held, slot)
+    },
+    outstayed: (now) => {
+      const goes = ({ timestamp, due }: Slot) => due > now && timestamp + LONGEST <= now
+      const going = long.filter(goes)
+      if (going.length > 0) {
+        const staying = long.filter((slot) => !goes(slot))
+        long = []
+        for (const slot of staying) push(long, slot)
+      }
+      return going
     },
     putBack: (slot) => {
       // Several given back at once keep the order of the log.
@@ -31,7 +45,7 @@ export const shelf = (): Shelf => {
     },
     take: (now) => {
       if (back.length > 0) return back.shift()
-      if (held.length > 0) promote(now)
+      if (held.length + long.length > 0) promote(now)
       if (head === line.length) return undefined
       const slot = line[head++]!
       if (head > 1024 && head * 2 > line.length) {
@@ -40,7 +54,8 @@ export const shelf = (): Shelf => {
       }
       return slot
     },
-    nextDue: () => held[0]?.due ?? Number.POSITIVE_INFINITY,
+    nextDue: () =>
+      Math.min(held[0]?.due ?? Number.POSITIVE_INFINITY, long[0]?.due ?? Number.POSITIVE_INFINITY),
     oldest: () => back[0]?.timestamp ?? line[head]?.timestamp,
   }
 }

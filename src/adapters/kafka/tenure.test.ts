@@ -78,6 +78,22 @@ describe('a tenure', () => {
     expect(held.span).toBe(MOST_SPAN)
   })
 
+  it('lets go on what must wait longer than the longest tier, and keeps it where it could not go', () => {
+    const hour = 3_600_000
+    const held = start({ parcels: true })
+    // written at 1000: one fits the tier, one does not, one is due when the tier is over
+    held.accept([batch(0, 3, { due: [1_000 + hour, 3 * hour, 1_001 + hour] })], [])
+    expect(held.outstayed(hour)).toEqual([])
+    const going = held.outstayed(1_000 + hour).toSorted((a, b) => a.offset - b.offset)
+    expect(offsets(going)).toEqual([1, 2])
+    expect(offsets(takeAll(held, 1_001 + hour))).toEqual([0])
+    held.keep(going[0]!)
+    held.finish(going[1]!)
+    expect(takeAll(held, 3 * hour - 1)).toEqual([])
+    expect(offsets(takeAll(held, 3 * hour))).toEqual([1])
+    expect(held.progress().done).toEqual([[2, 2]])
+  })
+
   it('commits up to the first gap, and remembers what is finished past it', () => {
     const held = start()
     held.accept([batch(0, 6)], [])

@@ -159,6 +159,21 @@ export const tenure = ({
       return slot
     },
     giveBack,
+    outstayed: (now) => {
+      const going = [...shelves.values()].flatMap((each) => each.outstayed(now))
+      for (const slot of going) {
+        bytes -= slot.bytes
+        out++
+        slot.state = 'settling'
+      }
+      return going
+    },
+    keep: (slot) => {
+      left(slot)
+      bytes += slot.bytes
+      slot.state = 'waiting'
+      shelfFor(slot.target).put(slot)
+    },
     takeBack: (holder) => {
       for (let at = head; at < slots.length; at++) {
         const slot = slots[at]!

@@ -2,6 +2,7 @@ import { Admin, ConfigResourceTypes } from '@platformatic/kafka'
 import { afterAll, expect, it } from 'vitest'
 import { makeTopic } from '../../../test/kafka/make-topic.ts'
 import { describeWith } from '../../../test/services/urls.ts'
+import { until } from '../../../test/until.ts'
 import type { Delivery, Inlet, Transport } from '../../contracts/transport.ts'
 import { MAX_DATA_BYTES } from '../../core/event.ts'
 import { freshParcel } from '../../core/parcel.ts'
@@ -50,6 +51,25 @@ describeWith('kafka', 'the kafka transport', (brokers) => {
     if (ours.length > 0) await admin.deleteTopics({ topics: ours })
     await admin.close()
   }, 60_000)
+
+  it('a wait longer than the longest tier goes through it again, due when it was due', async () => {
+    let ahead = 0
+    const { transport, wire } = await openSeen({ ...systemClock, now: () => systemClock.now() + ahead })
+    const to = makeSubscription(world)
+    const inlet = await transport.subscribe(to)
+    const parcel = freshParcel(makeEvent(world), systemClock.now() + 3 * 3_600_000)
+    await transport.forward(to, [parcel])
+    const stop = new AbortController()
+    const taken = inlet.receive(1, stop.signal)
+    const before = wire.counts.produces
+    await until('it to lie in the tier and its hour to be over', () => {
+      // heartbeats tell by the same clock whether partitions are still ours
+      if (ahead === 0) ahead = 3_600_000 + 10_000
+      return wire.counts.produces > before
+    })
+    ahead = 3 * 3_600_000 + 10_000
+    expect((await taken).map((delivery) => delivery.parcel)).toEqual([parcel])
+  })
 
   it('publishes more than one record batch may hold', async () => {
     const { transport } = await openSeen()

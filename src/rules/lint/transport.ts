@@ -15,7 +15,7 @@ export const transport: Check = ({ book, facts }) => {
   return {
     *pair(pair) {
       yield* order(to, facts.store, pair)
-      yield* waits(book, to, pair)
+      yield* waits(book, to, facts.store, pair)
       yield* window(to, pair)
       const { service, event, path } = pair
       // the star of a service without rows is ours, not the book's
@@ -57,16 +57,23 @@ function* order(
   }
 }
 
-function* waits(book: RuleBook, to: TransportFacts, pair: Pair): Generator<Remark> {
+function* waits(
+  book: RuleBook,
+  to: TransportFacts,
+  store: string | undefined,
+  pair: Pair,
+): Generator<Remark> {
   const { longest } = delaysOf(pair.rules.policy)
   if (longest <= to.later) return
   const path = policyFrom(book, pair)
   if (!path) return
+  const kept = store === undefined || COMPANIONS.has(store)
+  const then = kept ? 'go through the store, on its host' : 'go through it again and again'
   yield {
     id: 'delay-past-transport',
     path,
-    reason: `it may wait ${showDuration(Math.round(longest))}, and ${to.name} keeps a wait of ${showDuration(to.later)} at most: longer ones go through the store, on its host${pair.example(path)}`,
-    fix: `keep delays within ${showDuration(to.later)}, or silence this where the store is there for it`,
+    reason: `it may wait ${showDuration(Math.round(longest))}, and ${to.name} keeps a wait of ${showDuration(to.later)} at most: longer ones ${then}${pair.example(path)}`,
+    fix: `keep delays within ${showDuration(to.later)}, or silence this where ${kept ? 'the store is there for it' : 'that is fine'}`,
   }
 }
 
