@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/adapters/system/clock.ts'
 import { type Fact, Permanent, type Reprieve, reprieve } from '../../src/index.ts'
 import { folderWith, startNode } from '../scenarios/child.ts'
-import { describeWith, kafkaUrl } from '../services/urls.ts'
+import { describeWith } from '../services/urls.ts'
 import { ownSchema } from '../stores/postgres.ts'
 
 const WORKER = fileURLToPath(new URL('./operation-worker.ts', import.meta.url))
@@ -127,25 +127,6 @@ describe('an operation whose process is killed by SIGKILL after any durable step
     }
   })
 })
-
-for (const service of ['amqp', 'kafka'] as const) {
-  describeWith(service, `an operation whose process is killed, beside ${service}`, (url) => {
-    it('goes on in another: after it was marked, after it was sent, between two batches', {
-      timeout: 600_000,
-    }, async () => {
-      const whole = placeOn(() => (service === 'kafka' ? kafkaUrl(url) : url))
-      await withLetters(whole)
-      const steps = await killedAfter(whole, 'replay', ALL)
-      const first = steps.findIndex((step) => step.endsWith('forward')) + 1
-      for (const nth of [first - 1, first, first + 1]) {
-        const place = placeOn(() => (service === 'kafka' ? kafkaUrl(url) : url))
-        await withLetters(place)
-        await killedAfter(place, 'replay', nth)
-        await goesOn(place, 'replay')
-      }
-    })
-  })
-}
 
 describeWith('postgres', 'an operation kept in PostgreSQL whose process is killed', (url) => {
   it.each(['replay', 'purge'])('goes on in another: %s', { timeout: 600_000 }, async (kind) => {
