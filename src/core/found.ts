@@ -68,6 +68,8 @@ export const classIn = (stack: string | undefined): string | undefined =>
 const MAX_TEXT = 2000
 const MAX_STACK = 4000
 const UNKNOWN = 'unknown'
+/** Which life it is, found.id tells. */
+const FIRST = { generation: 0 }
 
 /** Something lies at a destination that we did not write: it is kept with what can be known of it. */
 export const foundLetter = (
@@ -86,7 +88,7 @@ export const foundLetter = (
   const at = sane(found?.at, now) ?? now
   const origin = originOf(found, keeping, destination)
   return {
-    id: letterId(destination, found ? '' : event.type, found?.id ?? event.id, 0),
+    id: letterId(destination, '', found ? { ...event, id: found.id } : event, FIRST),
     destination,
     service,
     topic: keeping.topic ?? found?.topic ?? event.type,

@@ -1,11 +1,12 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { events, failures } from '../../test/arbitraries.ts'
+import type { Event } from './event.ts'
 import type { Failure } from './failure.ts'
 import { type Letter, letterEvent, letterId, receiptEvent, toEnvelope, writeLetter } from './letter.ts'
 import { readLetter, readReceipt } from './letter-reading.ts'
 import { freshParcel } from './parcel.ts'
-import { extendTrail } from './trail.ts'
+import { extendTrail, freshTrail, type Trail } from './trail.ts'
 
 const AT = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
 const where = { service: 'mail', topic: 'orders', consumerGroup: 'mail-group', transport: 'memory' }
@@ -39,16 +40,32 @@ test('every letter reads back equal, its event byte for byte', () => {
 })
 
 test('the id is a UUID v4 in form, and the same for doubles only', () => {
-  const id = letterId('s', 't', 'e', 0)
+  const event: Event = {
+    ...{ id: 'e', source: '/a', type: 'b', extensions: { correlationid: 'c' }, headers: {} },
+    data: Buffer.from('{"n":1}'),
+  }
+  const id = letterId('s', 't', event, freshTrail)
   expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
-  expect(letterId('s', 't', 'e', 0)).toBe(id)
+  // what a transport adds on the way, and how often it was tried, make no other death of it
+  const again = { ...event, headers: { 'x-hop': '2' }, time: '2026-01-01T00:00:00Z' }
+  expect(letterId('s', 't', again, { ...freshTrail, spent: 3 } as Trail)).toBe(id)
+  const replay = { letter: 'l', attempt: 1, receiptTo: 'r' }
   const others = [
-    letterId('s2', 't', 'e', 0),
-    letterId('s', 't2', 'e', 0),
-    letterId('s', 't', 'e2', 0),
-    letterId('s', 't', 'e', 1),
+    letterId('s2', 't', event, freshTrail),
+    letterId('s', 't2', event, freshTrail),
+    letterId('s', 't', { ...event, id: 'e2' }, freshTrail),
+    letterId('s', 't', { ...event, source: '/b' }, freshTrail),
+    letterId('s', 't', { ...event, type: 'b2' }, freshTrail),
+    letterId('s', 't', { ...event, extensions: {} }, freshTrail),
+    letterId('s', 't', { ...event, extensions: { correlationid: 'd' } }, freshTrail),
+    letterId('s', 't', { ...event, data: Buffer.from('{"n":2}') }, freshTrail),
+    letterId('s', 't', { ...event, data: Buffer.from('') }, freshTrail),
+    letterId('s', 't', { ...event, data: null }, freshTrail),
+    letterId('s', 't', event, { generation: 1 }),
+    letterId('s', 't', event, { generation: 1, replay }),
+    letterId('s', 't', event, { generation: 1, replay: { ...replay, letter: 'm' } }),
   ]
-  expect(new Set([id, ...others]).size).toBe(5)
+  expect(new Set([id, ...others]).size).toBe(14)
 })
 
 test('the envelope says in plain fields what any consumer needs', () => {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { toJson } from './cloudevents.ts'
-import { type Event, encodeData } from './event.ts'
+import { type Event, encodeData, payloadHash } from './event.ts'
 import type { Category, Failure, Kind } from './failure.ts'
 import type { Nowhere, Origin } from './origin.ts'
 import type { Parcel } from './parcel.ts'
@@ -27,7 +27,7 @@ export interface Redacted {
 
 /** An event set aside with its whole story. */
 export interface Letter {
-  /** Derived from service, event, generation: doubles that a crash makes are the same letter. UUID v4 in form. */
+  /** Derived from service, event and life: doubles that a crash makes are the same letter. UUID v4 in form. */
   readonly id: string
   readonly destination: string
   readonly service: string
@@ -84,7 +84,7 @@ export const writeLetter = (parcel: Parcel, where: Where, destination: string, d
   const { event, trail } = parcel
   const { failure } = death
   return {
-    id: letterId(where.service, where.topic, event.id, trail.generation),
+    id: letterId(where.service, where.topic, event, trail),
     destination,
     service: where.service,
     topic: where.topic,
@@ -122,10 +122,24 @@ export const lastFailureAt = ({ trail, buriedAt }: Letter): Instant => trail.rec
 /** How often its event was tried again, in the life that ended with it. */
 export const retriesOf = ({ trail }: Pick<Letter, 'trail'>): number => Math.max(0, trail.spent - 1)
 
-export const letterId = (service: string, topic: string, eventId: string, generation: number): string => {
-  const hex = createHash('sha256')
-    .update(JSON.stringify([service, topic, eventId, generation]))
-    .digest('hex')
+/**
+ * One death, one letter. What comes again because a process died is the same to the last byte, and so is its letter; two events
+ * that share no more than their id are two letters, for to keep one of them would lose the other. Of a replay the letter it
+ * was sent from is part of it. To be made of the event as it came, before anything is taken out of it.
+ */
+export const letterId = (
+  service: string,
+  topic: string,
+  { id, source, type, extensions, data }: Event,
+  { generation, replay }: Pick<Trail, 'generation' | 'replay'>,
+): string => {
+  const who = [id, source, type, String(extensions.correlationid ?? ''), payloadHash(data)]
+  return derivedId([service, topic, ...who, generation, replay?.letter ?? null])
+}
+
+/** The same for the same parts, and a UUID v4 in form. */
+export const derivedId = (parts: readonly (string | number | null)[]): string => {
+  const hex = createHash('sha256').update(JSON.stringify(parts)).digest('hex')
   const variant = ((Number.parseInt(hex[16]!, 16) & 0x3) | 0x8).toString(16)
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }

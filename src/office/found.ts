@@ -2,7 +2,7 @@ import type { Letters } from '../contracts/letters.ts'
 import type { Dice } from '../contracts/tools.ts'
 import type { Delivery } from '../contracts/transport.ts'
 import { foundLetter, type Keeping } from '../core/found.ts'
-import { type Letter, letterId } from '../core/letter.ts'
+import { derivedId, type Letter } from '../core/letter.ts'
 import type { Instant } from '../core/time.ts'
 import type { RuleBook } from '../rules/index.ts'
 import { serviceRules } from '../rules/index.ts'
@@ -42,7 +42,7 @@ export const foundLetters = async (
   })
 }
 
-const secondId = (id: string): string => letterId(id, 'alike', '', 1)
+const secondId = (id: string): string => derivedId([id, 'alike'])
 
 /**
  * Two messages may be alike to the last byte, and neither have an id. One that comes for the first time is another one
@@ -53,5 +53,5 @@ const ownId = (id: string, redelivered: boolean, taken: ReadonlySet<string>, dic
   if (!taken.has(id)) return id
   const second = secondId(id)
   if (!taken.has(second)) return redelivered ? id : second
-  return letterId(id, 'alike', dice.uuid(), 2)
+  return derivedId([id, 'alike', dice.uuid()])
 }

@@ -3,6 +3,7 @@ import { expiryOf } from '../core/expiry.ts'
 import { type Letter, type LetterState, letterId } from '../core/letter.ts'
 import type { Instant } from '../core/time.ts'
 import { type RuleBook, rulesFor } from '../rules/index.ts'
+import { replayParcel } from './replay.ts'
 
 /** One life of an event in one service, which ended in a letter. */
 export interface Life {
@@ -25,50 +26,59 @@ export interface Lives {
 
 const MOST = 100
 
-/** Ids are made of the event and the life, so those before and after can be named without looking for them. */
+/**
+ * A letter names the one its event was sent from, and what it sends is known to the byte: so the id of a later death can be
+ * worked out, and nothing need be searched. Where one is not kept any more, what was beyond it can't be told.
+ */
 export const livesOf = async (
   letters: Pick<Letters, 'find'>,
-  { letter }: KeptLetter,
+  given: KeptLetter,
   book: RuleBook,
 ): Promise<Lives> => {
-  const { service, topic, event, trail, buriedAt } = letter
-  const idOf = (generation: number) => letterId(service, topic, event.id, generation)
-  const first = Math.max(0, trail.generation - MOST)
-  const before = Array.from({ length: trail.generation - first }, (_, i) => first + i)
-  const own = idOf(trail.generation) === letter.id
-  const after: number[] = []
-  const found = new Map<string, KeptLetter>()
-  const look = async (ids: readonly string[]) => {
-    for (const each of await letters.find({ ids }, ids.length)) found.set(each.letter.id, each)
+  const { letter } = given
+  const { service, event, buriedAt } = letter
+  const seen = new Set<string>()
+  const look = async (id: string): Promise<KeptLetter | undefined> => {
+    seen.add(id)
+    return (await letters.find({ ids: [id] }, 1))[0]
   }
-  const known = new Map(before.map((generation) => [generation, own ? idOf(generation) : '']))
-  if (trail.replay) known.set(trail.generation - 1, trail.replay.letter)
-  await look([letter.id, ...known.values()].filter(Boolean))
-  if (own) {
-    for (let next = trail.generation + 1; after.length < MOST; next++) {
-      await look([idOf(next)])
-      if (!found.has(idOf(next))) break
-      known.set(next, idOf(next))
-      after.push(next)
-    }
+  // it may have been repaired and sent since it was read
+  const kept = (await look(letter.id)) ?? given
+  const before: Life[] = []
+  let { replay, generation } = letter.trail
+  // anybody may have written a trail: one that goes round has an end, too
+  while (replay && generation > 0 && before.length < MOST && !seen.has(replay.letter)) {
+    generation--
+    const earlier = await look(replay.letter)
+    before.unshift(lifeOf(replay.letter, generation, earlier))
+    replay = earlier?.letter.trail.replay
   }
-  const life = (generation: number, id: string): Life => {
-    const kept = found.get(id)
-    return { id, generation, ...(kept && { state: kept.state, buriedAt: kept.letter.buriedAt }) }
+  const after: Life[] = []
+  let last: KeptLetter | undefined = kept
+  while (last && after.length < MOST) {
+    const id = nextId(last)
+    last = await look(id)
+    if (last) after.push(lifeOf(id, letter.trail.generation + after.length + 1, last))
   }
   const rules = rulesFor(book, service, event.type)
   const expires = expiryOf(event, rules.ttl)
   return {
-    lives: [
-      ...before.flatMap((generation) =>
-        known.get(generation) ? [life(generation, known.get(generation)!)] : [],
-      ),
-      life(trail.generation, letter.id),
-      ...after.map((generation) => life(generation, known.get(generation)!)),
-    ],
+    lives: [...before, lifeOf(letter.id, letter.trail.generation, kept), ...after],
     ...(expires !== undefined && { expires }),
     keptUntil: buriedAt + retentionOf(letter, book),
   }
+}
+
+const lifeOf = (id: string, generation: number, kept: KeptLetter | undefined): Life => ({
+  ...{ id, generation },
+  ...(kept && { state: kept.state, buriedAt: kept.letter.buriedAt }),
+})
+
+/** Under which id the event is buried again where its replay dies. */
+const nextId = ({ letter, repair }: KeptLetter): string => {
+  const { service, topic } = letter
+  const { event, trail } = replayParcel({ letter, ...(repair && { repair }) }, '', 0)
+  return letterId(service, topic, event, trail)
 }
 
 export const retentionOf = ({ service, event }: Pick<Letter, 'service' | 'event'>, book: RuleBook) =>

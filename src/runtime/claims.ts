@@ -1,7 +1,7 @@
-import { hash } from 'node:crypto'
 import type { Ledger } from '../contracts/ledger.ts'
 import type { Tools } from '../contracts/tools.ts'
 import type { Delivery } from '../contracts/transport.ts'
+import { payloadHash } from '../core/event.ts'
 import { type Claim, type Held, type LedgerKey, REPAIRED } from '../core/ledger.ts'
 import type { Parcel } from '../core/parcel.ts'
 import type { Instant } from '../core/time.ts'
@@ -36,9 +36,6 @@ export const keyOf = (rules: Rules, { event, trail }: Parcel): LedgerKey => {
     ttl,
   }
 }
-
-const payloadHash = (data: Uint8Array | null): string =>
-  data === null ? '' : hash('sha256', data, 'base64url').slice(0, 22)
 
 /**
  * Claims for the deliveries of a transport that keeps no ledger itself. While the ledger can't be reached nothing

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { describeWith } from '../../../test/services/urls.ts'
 import { type Desk, deskAt } from '../../../test/stores/postgres.ts'
 import type { LetterFilter } from '../../contracts/letters.ts'
-import { letterId } from '../../core/letter.ts'
+import { derivedId } from '../../core/letter.ts'
 import { sampleLetters } from '../../testing/letters.ts'
 import { systemClock } from '../system/clock.ts'
 import { systemDice } from '../system/dice.ts'
@@ -19,7 +19,7 @@ const FILTERS: readonly LetterFilter[] = [
   { kind: 'timeout' },
   { fingerprint: 'f1-1', states: ['open'] },
   { topic: 'tasks', category: 'transient', code: 'ECONNREFUSED' },
-  { ids: ['one', letterId('a', 'b', '7', 0)] },
+  { ids: ['one', derivedId(['a', 7])] },
 ]
 
 interface Node {
@@ -40,7 +40,7 @@ describeWith('postgres', 'a page of letters in PostgreSQL', (url) => {
     desks.push(desk)
     const { letters } = await desk.open()
     const all = sampleLetters(count, 1_800_000_000_000, (n) => ({
-      id: letterId('a', 'b', String(n), 0),
+      id: derivedId(['a', n]),
       fingerprint: `f1-${n % 3}`,
       service: n % 3 === 0 ? 'pay-svc' : 'mail-svc',
       kind: n % 3 === 2 ? 'timeout' : 'integration',

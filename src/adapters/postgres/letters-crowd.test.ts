@@ -5,7 +5,7 @@ import { type Desk, deskAt, plainly } from '../../../test/stores/postgres.ts'
 import type { LetterState, Letters } from '../../contracts/letters.ts'
 import type { Operations } from '../../contracts/operations.ts'
 import type { AppStore } from '../../contracts/store.ts'
-import { letterId } from '../../core/letter.ts'
+import { derivedId } from '../../core/letter.ts'
 import { sampleLetters } from '../../testing/letters.ts'
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0)
@@ -28,7 +28,7 @@ describeWith('postgres', 'many offices on one PostgreSQL', (url) => {
   const PRINTS = ['f1-a', 'f1-b', 'f0-c', 'f2-d']
   const STATES: readonly LetterState[] = ['open', 'replaying', 'resolved', 'discarded']
   const written = sampleLetters(400, 1_800_000_000_000, (n) => ({
-    id: letterId('a', 'b', String(n), 0),
+    id: derivedId(['a', n]),
     fingerprint: PRINTS[n % 4]!,
     service: n % 3 === 0 ? 'pay-svc' : 'mail-svc',
   }))

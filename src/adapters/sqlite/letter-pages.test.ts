@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { LetterFilter } from '../../contracts/letters.ts'
-import { letterId } from '../../core/letter.ts'
+import { derivedId } from '../../core/letter.ts'
 import { sampleLetters } from '../../testing/letters.ts'
 import { testTools } from '../../testing/tools.ts'
 import type { File } from './file.ts'
@@ -18,7 +18,7 @@ const filled = async (count: number): Promise<DatabaseSync> => {
   const path = join(folder, `${count}.db`)
   const { transport, store } = await open(`sqlite:${path}`, testTools())
   const letters = sampleLetters(count, 1_800_000_000_000, (n) => ({
-    id: letterId('a', 'b', String(n), 0),
+    id: derivedId(['a', n]),
     fingerprint: `f1-${n % 3}`,
     service: n % 3 === 0 ? 'pay-svc' : 'mail-svc',
     kind: n % 3 === 2 ? 'timeout' : 'integration',

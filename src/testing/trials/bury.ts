@@ -7,6 +7,7 @@ import {
   makeEvent,
   makeEvents,
   settleAll,
+  sorted,
   subscribed,
   subscribedToo,
   take,
@@ -78,6 +79,20 @@ export const buryTrials: readonly Trial[] = [
     await world.wait(500, receiving)
     stop.abort()
     for (const { parcel } of await receiving) assert.equal(readLetter(parcel.event)?.id, first?.id)
+  }),
+
+  transportTrial('two payloads, one id, two letters', async (world) => {
+    const { transport, to, inlet } = await subscribed(world)
+    const { id } = makeEvent(world)
+    await transport.publish(to.topic, makeEvents(world, 2, { id }))
+    const burials = (await take(world, inlet, 2)).map((delivery) => burial(world, to, delivery))
+    await settleAll(inlet, burials)
+    const office = await transport.collect(to.destinations[0]!)
+    const found = (await take(world, office, 2)).map(({ parcel }) => readLetter(parcel.event)!)
+    assert.deepEqual(sorted(found.map((letter) => letter.id)), sorted(burials.map(({ letter }) => letter.id)))
+    assert.notEqual(found[0]!.id, found[1]!.id)
+    const payloads = found.map(({ event }) => Buffer.from(event.data!).toString())
+    assert.deepEqual(sorted(payloads), ['{"n":0}', '{"n":1}'])
   }),
 
   transportTrial('a letter about 1 MB of data is carried whole', async (world) => {
