@@ -89,7 +89,8 @@ const examineOne = async (as: string, url: string, needs: Needs, tools: Tools): 
   } catch (error) {
     findings.push(notExamined(as, error))
   }
-  return { as, url: shown, findings: findings.map((finding) => scrubbed(finding, secretsIn(url))) }
+  const secrets = [...secretsIn(url), ...secretsAround(process.env)]
+  return { as, url: shown, findings: findings.map((finding) => scrubbed(finding, secrets)) }
 }
 
 /** A URL that can't be read is a mistake of the caller; all else is what was asked about. */
@@ -114,6 +115,15 @@ const secretsIn = (url: string): readonly string[] => {
     return [password] // a bare % in it: as it stands
   }
 }
+
+const PASSWORD = /^REPRIEVE_\w+_PASSWORD$/
+
+/** What adapters take from the environment: passwords, and a URL that may hold one. */
+const secretsAround = (env: Readonly<Record<string, string | undefined>>): readonly string[] =>
+  Object.entries(env).flatMap(([name, value = '']) => {
+    if (PASSWORD.test(name)) return [value, encodeURIComponent(value)]
+    return name.startsWith('REPRIEVE_') ? secretsIn(value) : []
+  })
 
 /** Adapters show none; this is for what a server repeats. A short one, such as guest, would make holes in every text. */
 const scrubbed = (finding: Finding, secrets: readonly string[]): Finding => {

@@ -32,7 +32,10 @@ export const describeOwnBroker = (title: string, body: () => void): void => {
 }
 
 /** `lines` are added to its configuration. */
-export const ownBroker = async (lines: readonly string[] = []): Promise<OwnBroker> => {
+export const ownBroker = async (
+  lines: readonly string[] = [],
+  plugins: readonly string[] = [],
+): Promise<OwnBroker> => {
   const dir = mkdtempSync(join(tmpdir(), 'reprieve-own-rabbitmq-'))
   const ports = await brokerPorts()
   const epmd: Process[] = []
@@ -43,7 +46,7 @@ export const ownBroker = async (lines: readonly string[] = []): Promise<OwnBroke
   }
   const start = (): Promise<string> => {
     broker = []
-    return startBroker(program!.home, dir, ports, into(broker), lines)
+    return startBroker(program!.home, dir, ports, into(broker), lines, plugins)
   }
   const kill = async (): Promise<void> => {
     for (const each of broker) if (alive(each)) process.kill(each.pid, 'SIGKILL')

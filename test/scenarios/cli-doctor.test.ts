@@ -117,6 +117,24 @@ describe('reprieve doctor', () => {
     expect(stdout).not.toMatch(/not-to-be-shown|^\s+at /m)
   })
 
+  it.each([
+    ['amqp://127.0.0.1:1/not-to-be-shown', { REPRIEVE_RABBITMQ_PASSWORD: 'not-to-be-shown' }],
+    [
+      'amqp://127.0.0.1:1/not-to-be-shown',
+      { REPRIEVE_RABBITMQ_MANAGEMENT: 'http://ann:not-to-be-shown@host' },
+    ],
+  ])(
+    'a password of the environment is not repeated, though the broker at %s be named by it: %o',
+    async (url, env) => {
+      const { stdout } = await cli(['doctor', '--transport', url, '--json'], { cwd: folderWith(files), env })
+      const { findings } = answer(stdout).places.find(({ as }) => as === 'transport')!
+      expect(findings.map(({ what }) => what)).toContainEqual(
+        expect.stringMatching(/RabbitMQ at 127\.0\.0\.1:1\/\*\*\*: nothing listens/),
+      )
+      expect(JSON.stringify(findings)).not.toContain('not-to-be-shown')
+    },
+  )
+
   it.for([
     [['--transport', 'mqtt://x'], /no adapter opens 'mqtt:\/\/x'/],
     [['--store', 'mqtt://u:not-to-be-shown@x'], /no adapter opens 'mqtt:\/\/\*\*\*@x'/],

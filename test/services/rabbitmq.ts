@@ -73,8 +73,9 @@ export const startBroker = async (
   ports: BrokerPorts,
   started: Started,
   lines: readonly string[] = [],
+  plugins: readonly string[] = [],
 ): Promise<string> => {
-  writeFiles(dir, ports.port, lines)
+  writeFiles(dir, ports.port, lines, plugins)
   const broker = launch(dir, home, [], { ...environment(dir), ...erlangPorts(ports) })
   started(broker)
   const url = `amqp://guest:guest@127.0.0.1:${ports.port}`
@@ -94,13 +95,13 @@ function installedVersion(home: string): string {
   }
 }
 
-function writeFiles(dir: string, port: number, lines: readonly string[]): void {
+function writeFiles(dir: string, port: number, lines: readonly string[], plugins: readonly string[]): void {
   for (const folder of ['home', 'log', 'mnesia']) mkdirSync(join(dir, folder), { recursive: true })
   writeFileSync(
     join(dir, 'rabbitmq.conf'),
     [`listeners.tcp.1 = 127.0.0.1:${port}`, 'loopback_users.guest = true', ...lines, ''].join('\n'),
   )
-  writeFileSync(join(dir, 'enabled_plugins'), '[].\n')
+  writeFileSync(join(dir, 'enabled_plugins'), `[${plugins.join(',')}].\n`)
 }
 
 /** Every file in `dir`, and nothing taken from an installed broker's own settings. */

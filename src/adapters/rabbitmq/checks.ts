@@ -4,11 +4,13 @@ import type { Said } from './questions.ts'
 /** What the doctor looks at. */
 export const CHECKS = [
   'rabbitmq-version',
+  'rabbitmq-queue-type',
   'rabbitmq-heartbeat',
   'rabbitmq-alarm',
   'rabbitmq-permissions',
   'rabbitmq-differs',
   'rabbitmq-missing',
+  'rabbitmq-policies',
   'rabbitmq-consumer-timeout',
   'rabbitmq-retention',
   'rabbitmq-foreign',

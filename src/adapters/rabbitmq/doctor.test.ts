@@ -1,13 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { deskAt, uniqueName } from '../../../test/rabbitmq/desk.ts'
 import { describeOwnBroker, type OwnBroker, ownBroker } from '../../../test/rabbitmq/own-broker.ts'
+import { freePorts } from '../../../test/services/ports.ts'
 import { describeWith } from '../../../test/services/urls.ts'
 import type { Finding, Needed } from '../../contracts/doctor.ts'
 import type { Subscription } from '../../contracts/transport.ts'
 import { systemClock } from '../system/clock.ts'
 import { systemDice } from '../system/dice.ts'
 import { version } from './doctor.ts'
-import { doctor } from './index.ts'
+import { doctor, open } from './index.ts'
 import { exchangeOfDead, queueOf } from './names.ts'
 
 const tools = { clock: systemClock, dice: systemDice(), journal: () => {} }
@@ -102,7 +103,7 @@ describeWith('amqp', 'the doctor of a RabbitMQ', (url) => {
   it('tells classic queues and a connection without heartbeat, where they were asked for', async () => {
     const findings = bad(await examine(`${url}?queue=classic&heartbeat=0`))
     expect(findings.map(({ check, level }) => `${level} ${check}`)).toEqual([
-      'risky rabbitmq-version',
+      'risky rabbitmq-queue-type',
       'risky rabbitmq-heartbeat',
     ])
   })
@@ -110,8 +111,12 @@ describeWith('amqp', 'the doctor of a RabbitMQ', (url) => {
 
 describeOwnBroker('the doctor of a RabbitMQ of our own', () => {
   let own: OwnBroker
+  let management: string
   beforeAll(async () => {
-    own = await ownBroker()
+    const [port] = await freePorts(1)
+    management = `http://127.0.0.1:${port}`
+    const lines = [`management.tcp.port = ${port}`, 'management.tcp.ip = 127.0.0.1']
+    own = await ownBroker(lines, ['rabbitmq_management'])
     await own.control('add_user', 'poor', 'not-to-be-shown')
     await own.control('set_permissions', 'poor', '^$', '^$', '^$')
   })
@@ -161,6 +166,39 @@ describeOwnBroker('the doctor of a RabbitMQ of our own', () => {
     await own.control('set_permissions', 'poor', '.*', '.*', '.*')
     expect(await refusals('poor')).toEqual([])
     expect((await own.control('list_queues', 'name', '--quiet', '--no-table-headers')).trim()).toBe('')
+  })
+
+  it('tells what policies make of our queues, where the management API is named, and else that they are not seen', async () => {
+    const transport = await open(own.url, tools)
+    onTestFinished(() => transport.transport!.close())
+    await (await transport.transport!.subscribe(to)).close()
+    const policies = async () =>
+      (await examine(own.url, needed(to)))
+        .filter(({ check }) => check === 'rabbitmq-policies')
+        .map(({ level, where, what }) => `${level} ${where}: ${what}`)
+    expect(await policies()).toEqual([
+      expect.stringMatching(/^fine policies: not looked at, .* REPRIEVE_RABBITMQ_MANAGEMENT/),
+    ])
+    vi.stubEnv('REPRIEVE_RABBITMQ_MANAGEMENT', management)
+    onTestFinished(() => void vi.unstubAllEnvs())
+    expect(await policies()).toEqual([expect.stringMatching(/^fine management API: [2-9] queues: no policy/)])
+    await own.control('set_policy', 'short', '^svc\\.', '{"message-ttl":60000,"delivery-limit":5}')
+    await own.control('set_operator_policy', 'bound', '^svc\\.dlq$', '{"max-length":100}')
+    await expect
+      .poll(policies)
+      .toEqual([
+        "wrong queue svc.made: its message-ttl is 60000, by policy 'short'",
+        "risky queue svc.made: its delivery-limit is 5, by policy 'short'",
+        "risky queue svc.dlq: its message-ttl is 60000, by operator policy 'bound' and policy 'short'",
+        "risky queue svc.dlq: its max-length is 100, by operator policy 'bound' and policy 'short'",
+        "risky queue svc.dlq: its delivery-limit is 5, by operator policy 'bound' and policy 'short'",
+      ])
+    await own.control('clear_policy', 'short')
+    await own.control('clear_operator_policy', 'bound')
+    vi.stubEnv('REPRIEVE_RABBITMQ_MANAGEMENT', management.replace('//', '//poor:not-to-be-shown@'))
+    expect(await policies()).toEqual([
+      expect.stringMatching(/^risky management API: it could not be asked .* 401 to the user 'poor'/),
+    ])
   })
 
   it('tells an alarm that holds up whoever publishes', async () => {

@@ -3,6 +3,7 @@ import { CHECKS, DEFAULT_EXCHANGE, type Found, refused } from './checks.ts'
 import { type Connection, type ExchangeOptions, loadClient, type QueueOptions } from './client.ts'
 import { examineForeign } from './doctor-foreign.ts'
 import { openLink } from './link.ts'
+import { examinePolicies } from './management.ts'
 import { exchangeOfDead, HOME, HOMELESS, queueOf, TIERS, tierName } from './names.ts'
 import { type Questions, questionsOf, type Said } from './questions.ts'
 import { readUrl, type Settings } from './settings.ts'
@@ -18,6 +19,7 @@ import {
 const OLDEST = [3, 10] as const
 /** Its `consumer_timeout`, unless its operator changed it: AMQP does not tell. */
 const CONSUMER_TIMEOUT = 30 * 60_000
+const LOOK = "rabbitmqctl eval 'application:get_env(rabbit, consumer_timeout).'"
 
 export const doctor: Doctor = {
   checks: CHECKS,
@@ -32,6 +34,7 @@ export const doctor: Doctor = {
         findings.push(...(await examineOne(each, questions, settings)))
       for (const each of needs.foreign ?? [])
         findings.push(...(await examineForeign(each, questions, greetingOf(connection).release)))
+      findings.push(...(await examinePolicies(needs, settings, process.env)))
       // in the end, for a broker with an alarm hears nothing more from who has published
       findings.push(...(await publishing(questions, link.blocked)))
       return gathered(findings)
@@ -84,7 +87,7 @@ function* server(connection: Connection, { server, queue }: Settings): Generator
   yield version(product, release)
   if (queue === 'classic') {
     yield {
-      check: 'rabbitmq-version',
+      check: 'rabbitmq-queue-type',
       level: 'risky',
       where: '?queue=classic',
       what: 'classic queues were asked for',
@@ -112,13 +115,13 @@ function* times({ subscriptions }: Needs): Generator<Found> {
       check: 'rabbitmq-consumer-timeout',
       level: 'risky',
       where: queueOf(to),
-      what: `a delivery may stay unsettled for ${minutes(unsettled)}, and consumer_timeout is ${minutes(CONSUMER_TIMEOUT)} by default`,
+      what: `a delivery may stay unsettled for ${minutes(unsettled)}, and consumer_timeout is ${minutes(CONSUMER_TIMEOUT)} by default (${LOOK} shows it)`,
       why: 'the broker closes the channel then, and everything in its window is delivered again',
       fix: "make 'window' smaller, 'concurrency' larger or 'timeout' shorter; or raise consumer_timeout on the broker",
     }
   }
   if (over.length === 0) {
-    const what = `nothing stays unsettled for the default of ${minutes(CONSUMER_TIMEOUT)}`
+    const what = `nothing stays unsettled for the default of ${minutes(CONSUMER_TIMEOUT)}; another one AMQP does not tell: ${LOOK}`
     yield { check: 'rabbitmq-consumer-timeout', level: 'fine', where: 'consumer_timeout', what }
   }
   yield* retention(subscriptions)
@@ -216,7 +219,7 @@ const examineOne = async (
   if (made.code === 403) found.push(refused(where, 'configure', made))
   else if (there && made.code !== undefined) found.push(differs(where, made, settings))
   else if (there)
-    found.push({ check: 'rabbitmq-differs', level: 'fine', where, what: 'it is as it should be' })
+    found.push({ check: 'rabbitmq-differs', level: 'fine', where, what: 'it was declared as it should be' })
   else found.push({ check: 'rabbitmq-missing', level: 'fine', where, what: 'not there yet; it will be made' })
   const used = await (is === 'queue' ? questions.readQueue(name) : questions.useExchange(name))
   if (used.code === 403) found.push(refused(where, is === 'queue' ? 'read' : 'write and read', used))
@@ -266,7 +269,12 @@ const gathered = (findings: readonly Found[]): readonly Found[] => {
   const missing = count('rabbitmq-missing')
   const where = 'queues and exchanges'
   if (same > 0)
-    told.push({ check: 'rabbitmq-differs', level: 'fine', where, what: `${same} are as they should be` })
+    told.push({
+      check: 'rabbitmq-differs',
+      level: 'fine',
+      where,
+      what: `${same} were declared as they should be`,
+    })
   if (missing > 0)
     told.push({
       check: 'rabbitmq-missing',

@@ -10,7 +10,7 @@ import { openWithin, PATIENCE, within } from './patience.ts'
  * So high that the broker never buries before us: a delivery counts there with every restart of a consumer, and
  * from RabbitMQ 4.0 on the limit is 20 where none is given.
  */
-const DELIVERY_LIMIT = 1_000_000
+export const DELIVERY_LIMIT = 1_000_000
 
 const DURABLE = { durable: true }
 const QUORUM = { 'x-queue-type': 'quorum' }
