@@ -45,7 +45,7 @@ const BATCH = 100
 const AHEAD = 5 * BATCH
 const WARMING = 4000
 /** Near the end of the work there may be no such frame any more. */
-const CUT_WITHIN = 5000
+const CUT_WITHIN = 10_000
 
 /** What the broker itself says is in its queues, unacknowledged included. */
 const leftIn = async (broker: OwnBroker): Promise<readonly string[]> => {
@@ -69,7 +69,7 @@ export const brokerTest = async (options: BrokerOptions): Promise<BrokerResult> 
 
   const cutBefore = async (moment: 'confirm' | 'ack'): Promise<void> => {
     const before = shears.cuts(moment)
-    shears.arm(moment, Math.floor(Math.random() * 5))
+    shears.arm(moment, Math.floor(Math.random() * 3))
     const end = Date.now() + CUT_WITHIN
     while (shears.cuts(moment) === before && Date.now() < end) await systemClock.sleep(20)
   }
