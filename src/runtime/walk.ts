@@ -2,7 +2,7 @@ import type { Tools } from '../contracts/tools.ts'
 import type { Delivery, Inlet, Subscription } from '../contracts/transport.ts'
 import { expiryOf } from '../core/expiry.ts'
 import type { Failure } from '../core/failure.ts'
-import type { Held } from '../core/ledger.ts'
+import type { Claim, Held } from '../core/ledger.ts'
 import type { Poison } from '../core/poison.ts'
 import type { Instant } from '../core/time.ts'
 import { extendTrail, type Trail } from '../core/trail.ts'
@@ -97,14 +97,25 @@ export const createWalk = (options: WalkOptions) => {
       return void settle({ do: 'ack', delivery }, nothing)
     }
     const rules = plan.rulesOf(topic, parcel.event.type)
+    const began = clock.now()
+    /** It dies of what is known of it, and its handler is not run. */
+    const buryUnrun = (verdict: Death, held?: Held): void => {
+      slot.handled()
+      const { failure } = verdict
+      const tried = { at: began, number: parcel.trail.spent + 1, took: 0 }
+      const plain = stepFor(verdict, delivery, rules, door, began)
+      const step = held ? { ...plain, held } : plain
+      journal({ at: began, is: 'failed', attempt: tried.number, took: 0, failure, ...fact() })
+      settle(step, () => tell(journal, verdict, step, fact(), tried))
+    }
+    if (claim?.is === 'conflict') return void buryUnrun(conflicting(parcel.trail, began))
     if (claim && claim.is !== 'fresh') {
-      return void settle(afterClaim(delivery, rules, door, clock.now()), () =>
-        journal({ at: clock.now(), is: nameOf(claim.is), ...fact() }),
+      return void settle(afterClaim(delivery, claim, rules, door, began), () =>
+        journal({ at: clock.now(), is: claim.is === 'done' ? 'duplicate' : claim.is, ...fact() }),
       )
     }
 
     const held = claim?.held
-    const began = clock.now()
     at = { delivery, rules, topic, door, tx: undefined }
     /** Poison is looked for first: what is quarantined would often have died of its last attempt as well. */
     const verdictOn = (outcome: Outcome, now: Instant): Verdict => {
@@ -142,15 +153,7 @@ export const createWalk = (options: WalkOptions) => {
     }
     const crashes = claim?.crashes ?? 0
     const killer = crashes > 0 && suspects.crashed(rules, topic, registered.pattern, parcel, crashes)
-    if (killer) {
-      slot.handled()
-      const failure = crash(killer)
-      const number = parcel.trail.spent + 1
-      const verdict = quarantined(killer, failure, parcel.trail, began)
-      const step = { ...stepFor(verdict, delivery, rules, door, began), held: held! }
-      journal({ at: began, is: 'failed', attempt: number, took: 0, failure, ...fact() })
-      return void settle(step, () => tell(journal, verdict, step, fact(), { at: began, number, took: 0 }))
-    }
+    if (killer) return void buryUnrun(quarantined(killer, crash(killer), parcel.trail, began), held)
     const putOff = (refused: Refused): void => {
       slot.handled()
       conclude(heldUp(refused, began))
@@ -216,7 +219,16 @@ const crash = ({ because }: Poison): Failure => ({
   because,
 })
 
-const quarantined = (found: Poison, failure: Failure, trail: Trail, now: Instant): Verdict => ({
+type Death = Extract<Verdict, { readonly do: 'dead' | 'quarantine' }>
+
+const conflicting = (trail: Trail, now: Instant): Death => ({
+  do: 'dead',
+  reason: 'conflict',
+  failure: CONFLICT,
+  trail: extendTrail(trail, CONFLICT, now),
+})
+
+const quarantined = (found: Poison, failure: Failure, trail: Trail, now: Instant): Death => ({
   do: 'quarantine',
   reason: 'poison',
   failure: { ...failure, because: found.because },
@@ -227,24 +239,12 @@ const quarantined = (found: Poison, failure: Failure, trail: Trail, now: Instant
 const fallback = (delivery: Delivery, subscription: Subscription): string | undefined =>
   delivery.broken === undefined ? undefined : subscription.types[0]
 
-const nameOf = (is: 'busy' | 'done' | 'stale' | 'conflict') =>
-  is === 'done' || is === 'conflict' ? 'duplicate' : is
+type Known = Exclude<Claim, { readonly is: 'fresh' | 'conflict' }>
 
 /** The ledger knows the event already: done and stale need no more; busy waits, and spends nothing. */
-const afterClaim = (delivery: Delivery, rules: Rules, door: Door, now: number): Step => {
-  const { parcel, claim } = delivery
-  if (claim?.is === 'busy') {
+const afterClaim = (delivery: Delivery, claim: Known, rules: Rules, door: Door, now: Instant): Step => {
+  if (claim.is === 'busy') {
     return stepFor({ do: 'hold', due: claim.until, because: 'busy' }, delivery, rules, door, now)
   }
-  if (claim?.is === 'conflict') {
-    const verdict = decide(
-      rules,
-      parcel.trail,
-      { is: 'refused', reason: 'conflict', failure: CONFLICT },
-      now,
-      () => 0,
-    )
-    return stepFor(verdict, delivery, rules, door, now)
-  }
-  return claim?.is === 'done' ? ackOf(delivery, 'already done', now) : { do: 'ack', delivery }
+  return claim.is === 'done' ? ackOf(delivery, 'already done', now) : { do: 'ack', delivery }
 }

@@ -79,7 +79,7 @@ const staysDone = async (
       data: Buffer.from('{"amount":1}'),
     },
   ])
-  await until('the stranger', () => facts.find((fact) => fact.is === 'duplicate'))
+  await until('the stranger', () => facts.find((fact) => fact.is === 'dead' && fact.reason === 'conflict'))
   expect(paid.length).toBe(1)
 }
 

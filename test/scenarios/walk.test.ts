@@ -225,13 +225,20 @@ services: { notification-svc: { concurrency: 1, window: 20, events: { todo.alarm
   })
 
   it('buries the same id with another payload as a conflict', async () => {
-    const { app, clock } = await world()
+    const { app, clock, only } = await world()
     app.service(SERVICE).on(TYPE, () => undefined)
     await app.publish(TYPE, { n: 1 }, { id: 'same' })
     await clock.advance(10)
     await app.publish(TYPE, { n: 2 }, { id: 'same' })
     await clock.advance(10)
-    expect((await app.office.list({}, 10)).map(({ letter }) => letter.reason)).toEqual(['conflict'])
+    const [kept, ...more] = await app.office.list({}, 10)
+    expect(more).toEqual([])
+    expect(kept!.letter.reason).toBe('conflict')
+    // it is told as every death, so that screens and alerts see one, and not as a duplicate
+    expect(only('failed')).toMatchObject([{ event: 'same', attempt: 1, failure: { name: 'Conflict' } }])
+    const { id: letter, destination: to } = kept!.letter
+    expect(only('dead')).toMatchObject([{ event: 'same', letter, reason: 'conflict', to }])
+    expect(only('duplicate')).toEqual([])
   })
 
   it('buries an event whose time is over', async () => {
