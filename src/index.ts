@@ -83,7 +83,6 @@ export {
   rulesFor,
 } from './rules/index.ts'
 export { type LintFinding, lint } from './rules/lint/index.ts'
-export type { Service } from './runtime/app.ts'
 export type {
   BatchContext,
   BatchEntry,
@@ -110,6 +109,7 @@ export {
   type Schema,
 } from './runtime/handler.ts'
 export { CallRefused } from './runtime/held.ts'
+export type { Service } from './runtime/registrar.ts'
 export type { RetryContext, RetryFunction, Retrying } from './runtime/retry.ts'
 export { type Ending, type GaveUp, RetryFailed } from './runtime/retry-failed.ts'
 export type { RetryOptions } from './runtime/retry-options.ts'

@@ -34,6 +34,7 @@ import {
 import { openAppStore, openStore, openTransport, withoutSecret } from './open.ts'
 import { type PolicyFor, type RuleBook, withPolicyFor } from './rules/index.ts'
 import { type App, createApp } from './runtime/app.ts'
+import { atMost } from './runtime/at-most.ts'
 import { serveOffice } from './serve.ts'
 import { namedStores } from './stores.ts'
 
@@ -92,6 +93,9 @@ export interface Reprieve extends App, AsyncDisposable {
   /** Drains, then closes the connections. */
   close(within?: Millis): Promise<void>
 }
+
+/** So long a close waits for a start to leave off, beyond the services' own time. */
+const LAST_STEP: Millis = 5000
 
 export const DEFAULT_URL = 'sqlite:reprieve.db'
 
@@ -153,10 +157,28 @@ export const reprieve = async (options: Options = {}): Promise<Reprieve> => {
   const serving = new AbortController()
   let looking: Promise<void> | undefined
 
+  let starting: Promise<void> | undefined
+  const start = async (): Promise<void> => {
+    await app.start()
+    const destinations = app.destinations()
+    await rememberDestinations(store.board, destinations)
+    if (withOffice && !closing) await office.open([...destinations, ...foreignDestinations(book)])
+  }
+
+  const serve = async (): Promise<void> => {
+    const known = () => knownDestinations(store.board, book)
+    // what is wrong at the beginning is told to whoever asked for it
+    await office.open(await known())
+    await app.start()
+    looking = serveOffice(office, known, tools, serving.signal)
+  }
+
   const close = async (within?: Millis): Promise<void> => {
     serving.abort()
     await looking
     await app.drain(within)
+    // what it opens after this would stay open
+    await atMost(tools.clock, LAST_STEP, Promise.allSettled([starting]))
     await watchdog?.stop()
     await office.close()
     await transport.close()
@@ -181,18 +203,13 @@ export const reprieve = async (options: Options = {}): Promise<Reprieve> => {
     audit: createAuditing(store.audit, tools.clock),
     watch,
     knownDestinations: () => knownDestinations(store.board, book),
-    start: async () => {
-      await app.start()
-      const destinations = app.destinations()
-      await rememberDestinations(store.board, destinations)
-      if (withOffice) await office.open([...destinations, ...foreignDestinations(book)])
+    start: () => {
+      starting = start()
+      return starting
     },
-    serve: async () => {
-      const known = () => knownDestinations(store.board, book)
-      // what is wrong at the beginning is told to whoever asked for it
-      await office.open(await known())
-      await app.start()
-      looking = serveOffice(office, known, tools, serving.signal)
+    serve: () => {
+      starting = serve()
+      return starting
     },
     close: closeOnce,
     [Symbol.asyncDispose]: () => closeOnce(),

@@ -5,7 +5,6 @@ import type { Destination, Transport } from '../contracts/transport.ts'
 import type { Tx } from '../contracts/tx.ts'
 import { ReprieveError } from '../core/error.ts'
 import type { Event } from '../core/event.ts'
-import { patternFault } from '../core/pattern.ts'
 import type { Millis } from '../core/time.ts'
 import {
   batchFor,
@@ -16,18 +15,19 @@ import {
   serviceRules,
   topicOf,
 } from '../rules/index.ts'
-import type { Registered, Single, Together } from './attempt.ts'
-import type { BatchHandler } from './batch-handler.ts'
+import { atMost } from './at-most.ts'
+import type { Registered } from './attempt.ts'
 import { type DataCheck, dataCheckOf } from './data-check.ts'
 import { createDeadlines } from './deadline.ts'
 import { createGuards } from './guards.ts'
-import type { Handler, PublishOptions, Schema } from './handler.ts'
+import type { PublishOptions } from './handler.ts'
 import { createLagging } from './lagging.ts'
 import { createLedgers } from './ledgers.ts'
 import { createOrders } from './orders.ts'
 import { createPacing } from './pacing.ts'
-import { type Plan, planService } from './plan.ts'
+import { planService } from './plan.ts'
 import { makeEvent, publishAll } from './publish.ts'
+import { noticeUnbatched, registrar, type Service } from './registrar.ts'
 import { type Relay, startRelay } from './relay.ts'
 import { createSchedule, type Schedule } from './schedule.ts'
 import { type RunningService, startService } from './service.ts'
@@ -35,17 +35,6 @@ import { createSharing } from './sharing.ts'
 import { createSolo } from './solo.ts'
 import { createTransact, isStoreTx } from './transact.ts'
 import { checkTx } from './tx-rules.ts'
-
-/** A service's handlers, one per event type or pattern. */
-export interface Service {
-  on<Data>(pattern: string, schema: Schema<Data>, handler: Handler<Data>): Service
-  // biome-ignore lint/suspicious/noExplicitAny: without a schema the data may be anything
-  on(pattern: string, handler: Handler<any>): Service
-  /** The same for several events together, in batches as the rules say. */
-  onBatch<Data>(pattern: string, schema: Schema<Data>, handler: BatchHandler<Data>): Service
-  // biome-ignore lint/suspicious/noExplicitAny: without a schema the data may be anything
-  onBatch(pattern: string, handler: BatchHandler<any>): Service
-}
 
 export interface App {
   readonly book: RuleBook
@@ -85,6 +74,8 @@ export interface AppOptions {
 }
 
 const PATIENCE = 30_000
+/** What the relay has published and not yet told its outbox would be published again. */
+const PARTING = 1000
 
 export const createApp = (options: AppOptions): App => {
   const { book, transport, store, ledgersFor, ownLedger, tx: theirs } = options
@@ -115,6 +106,9 @@ export const createApp = (options: AppOptions): App => {
   const solo = createSolo(tools.clock, closing.signal)
   let hearing: Promise<void> | undefined
   let started = false
+  let leaving = false
+  let left = false
+  let starting: Promise<void> | undefined
 
   const topic = (type: string) => topicOf(book, type)
 
@@ -135,6 +129,71 @@ export const createApp = (options: AppOptions): App => {
     }
     await publishAll(transport, topic, [event], tools)
     return event.id
+  }
+
+  /** Between any two steps of the start the app may be told to leave. */
+  const stillWanted = (): void => {
+    if (leaving) throw new ReprieveError('closed', 'the app was closed while it started')
+  }
+
+  const begin = async (): Promise<void> => {
+    const named = (await ledgersFor?.([...services.keys()])) ?? new Map<string, Ledger>()
+    const ledgers = createLedgers(ownLedger ?? store.ledger, named)
+    const plans = [...services].map(([name, handlers]) => {
+      const trouble = (error: Error) =>
+        tools.journal({ at: tools.clock.now(), is: 'trouble', where: `the rules of ${name}`, error })
+      const plan = planService(
+        book,
+        name,
+        [...handlers.keys()],
+        transport,
+        trouble,
+        new Set(named.keys()),
+        companion,
+      )
+      checkTx(name, plan, handlers, tx !== undefined)
+      return { name, handlers, plan }
+    })
+    sharing.runs([...services.keys()])
+    for (const { name, handlers, plan } of plans) noticeUnbatched(name, handlers, plan, tools)
+    if (theirs) await theirs.ready?.()
+    stillWanted()
+    hearing = orders.hear(closing.signal)
+    for (const { name, handlers, plan } of plans) {
+      for (const { destinations: each } of plan.subscriptions)
+        for (const one of each) destinations.set(one.name, one)
+      const { concurrency, window } = serviceRules(book, name)
+      const timeoutOf = (dependency: string, operation?: string) =>
+        dependencyTimeout(book, dependency, operation)
+      stillWanted()
+      running.push(
+        await startService({
+          name,
+          plan,
+          handlers,
+          concurrency,
+          window,
+          batchFor: (event, priority) => batchFor(book, name, event, priority),
+          deadlines,
+          transport,
+          companion,
+          ledgers,
+          solo,
+          tools,
+          publish,
+          make,
+          transact,
+          txStore: tx && isStoreTx(tx) ? store : undefined,
+          timeoutOf,
+          guards,
+          isPaused: () => orders.isPaused(name),
+        }),
+      )
+    }
+    stillWanted()
+    // what lies in the outbox may be for services that subscribe only now
+    if (tx?.outbox) relay = startRelay({ outbox: tx.outbox, transport, topic, tools })
+    schedule.start()
   }
 
   return {
@@ -160,89 +219,35 @@ export const createApp = (options: AppOptions): App => {
       }
       return registrar(name, handlers)
     },
-    start: async () => {
-      if (started) throw new ReprieveError('bad_usage', 'the app was started already')
+    start: () => {
+      if (started) return Promise.reject(new ReprieveError('bad_usage', 'the app was started already'))
       started = true
-      const named = (await ledgersFor?.([...services.keys()])) ?? new Map<string, Ledger>()
-      const ledgers = createLedgers(ownLedger ?? store.ledger, named)
-      const plans = [...services].map(([name, handlers]) => {
-        const trouble = (error: Error) =>
-          tools.journal({ at: tools.clock.now(), is: 'trouble', where: `the rules of ${name}`, error })
-        const plan = planService(
-          book,
-          name,
-          [...handlers.keys()],
-          transport,
-          trouble,
-          new Set(named.keys()),
-          companion,
-        )
-        checkTx(name, plan, handlers, tx !== undefined)
-        return { name, handlers, plan }
+      // what began to run when nobody waited for it any more is ended here
+      starting = begin().catch(async (error: Error) => {
+        if (left) await Promise.all(running.splice(0).map((service) => service.drain(0)))
+        throw error
       })
-      sharing.runs([...services.keys()])
-      for (const { name, handlers, plan } of plans) noticeUnbatched(name, handlers, plan, tools)
-      if (theirs) await theirs.ready?.()
-      hearing = orders.hear(closing.signal)
-      for (const { name, handlers, plan } of plans) {
-        for (const { destinations: each } of plan.subscriptions)
-          for (const one of each) destinations.set(one.name, one)
-        const { concurrency, window } = serviceRules(book, name)
-        const timeoutOf = (dependency: string, operation?: string) =>
-          dependencyTimeout(book, dependency, operation)
-        running.push(
-          await startService({
-            name,
-            plan,
-            handlers,
-            concurrency,
-            window,
-            batchFor: (event, priority) => batchFor(book, name, event, priority),
-            deadlines,
-            transport,
-            companion,
-            ledgers,
-            solo,
-            tools,
-            publish,
-            make,
-            transact,
-            txStore: tx && isStoreTx(tx) ? store : undefined,
-            timeoutOf,
-            guards,
-            isPaused: () => orders.isPaused(name),
-          }),
-        )
-      }
-      // what lies in the outbox may be for services that subscribe only now
-      if (tx?.outbox) relay = startRelay({ outbox: tx.outbox, transport, topic, tools })
-      schedule.start()
+      return starting
     },
     drain: async (within = PATIENCE) => {
+      const { clock } = tools
+      const end = clock.now() + within
+      const rest = (least = 0) => Math.max(end - clock.now(), least)
+      leaving = true
       const jobs = schedule.stop(within)
-      await lagging.idle()
-      await Promise.all(running.splice(0).map((service) => service.drain(within)))
+      const looked = lagging.stop()
+      const drainAll = () => Promise.all(running.splice(0).map((service) => service.drain(rest())))
+      // the one that is being started can only be stopped when it has begun
+      await Promise.all([drainAll(), atMost(clock, within, Promise.allSettled([starting]))])
+      left = true
+      await drainAll()
       await jobs
-      await relay?.stop()
+      await atMost(clock, rest(), looked)
+      await atMost(clock, rest(PARTING), relay?.stop())
       closing.abort()
       await hearing
     },
   }
-}
-
-/** The rules ask for batches and the handler takes one event: most likely somebody expects otherwise. */
-const noticeUnbatched = (
-  name: string,
-  handlers: ReadonlyMap<string, Registered>,
-  { subscriptions, rulesOf }: Plan,
-  { clock, journal }: Tools,
-): void => {
-  const single = subscriptions.flatMap(({ topic, types }) =>
-    types.filter((type) => !handlers.get(type)?.together && rulesOf(topic, type).batch),
-  )
-  if (single.length === 0) return
-  const text = `${name} takes ${[...new Set(single)].join(', ')} one by one, though the rules batch them: use onBatch, or batch: off`
-  journal({ at: clock.now(), is: 'notice', text })
 }
 
 const nowhereToKeep = (): ReprieveError =>
@@ -253,45 +258,3 @@ const nowhereToKeep = (): ReprieveError =>
       fix: 'give it one: reprieve({ tx: postgresTx(pool) }), or run it on sqlite:app.db',
     },
   )
-
-const registrar = (name: string, handlers: Map<string, Registered>): Service => {
-  const add = (verb: 'on' | 'onBatch', pattern: string, rest: readonly unknown[]): Service => {
-    const fault = patternFault(pattern)
-    if (fault) {
-      throw new ReprieveError('bad_handlers', `${name}.${verb}('${pattern}', …): the pattern ${fault}`, {
-        fix: "name an event, like 'todo.task.created', or a beginning with a star at its end, like 'todo.task.*'",
-      })
-    }
-    const handle = rest.at(-1)
-    const schema = rest.length > 1 ? (rest[0] as Schema<unknown>) : undefined
-    if (typeof handle !== 'function') {
-      throw new ReprieveError('bad_handlers', `${name}.${verb}('${pattern}', …) was given no function`)
-    }
-    if (schema && typeof schema['~standard']?.validate !== 'function') {
-      throw new ReprieveError(
-        'bad_handlers',
-        `${name}.${verb}('${pattern}', …): the schema is no Standard Schema`,
-        {
-          fix: 'pass a schema of zod 4, valibot, arktype or another library that has `~standard`',
-        },
-      )
-    }
-    if (handlers.has(pattern)) {
-      throw new ReprieveError('bad_handlers', `${name} has two handlers for '${pattern}'`, {
-        fix: 'one handler per event type or pattern: join them, or give one to another service',
-      })
-    }
-    handlers.set(
-      pattern,
-      verb === 'on'
-        ? { pattern, schema, handle: handle as Single['handle'] }
-        : { pattern, schema, together: handle as Together['together'] },
-    )
-    return service
-  }
-  const service: Service = {
-    on: (pattern: string, ...rest: readonly unknown[]) => add('on', pattern, rest),
-    onBatch: (pattern: string, ...rest: readonly unknown[]) => add('onBatch', pattern, rest),
-  }
-  return service
-}

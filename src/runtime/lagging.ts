@@ -8,8 +8,8 @@ import { type Waiting, waitingEntry } from '../core/waiting.ts'
 export interface Lagging {
   /** Called often. Looks when it is time, and nobody waits for it: a broker may be slow to say. */
   report(board: Board, process: string): void
-  /** Waits for a look that is under way. */
-  idle(): Promise<void>
+  /** Looks no more. Resolves when a look that is under way has ended; what goes wrong with it is told no more. */
+  stop(): Promise<void>
 }
 
 export interface Lagged {
@@ -29,10 +29,12 @@ export const createLagging = (
   let looked: Instant | undefined
   let looking: Promise<void> | undefined
   let told = '{}'
+  let stopped = false
 
   const look = async (board: Board, process: string): Promise<void> => {
     const waiting: Record<string, Waiting[string]> = {}
     for (const service of services()) waiting[service.name] = await service.lag()
+    if (stopped) return
     const text = JSON.stringify(waiting)
     const none = Object.values(waiting).every((places) => Object.values(places).every((count) => count === 0))
     // where nothing waits that is said once
@@ -45,16 +47,19 @@ export const createLagging = (
     report: (board, process) => {
       const now = clock.now()
       looked ??= now
-      if (looking || Math.abs(now - looked) < LOOK_EVERY || services().length === 0) return
+      if (stopped || looking || Math.abs(now - looked) < LOOK_EVERY || services().length === 0) return
       looked = now
       looking = look(board, process)
         .catch((error: Error) => {
-          journal({ at: clock.now(), is: 'trouble', where: 'looking how much waits', error })
+          if (!stopped) journal({ at: clock.now(), is: 'trouble', where: 'looking how much waits', error })
         })
         .finally(() => {
           looking = undefined
         })
     },
-    idle: async () => looking,
+    stop: async () => {
+      stopped = true
+      await looking
+    },
   }
 }
