@@ -165,7 +165,7 @@ describe('a replay of a whole set', () => {
     expect([...state.calls].sort()).toEqual(Array.from({ length: 20 }, (_, n) => `e-${n}`).sort())
   })
 
-  it('says a reason for each letter that stays: done, quarantined, unknown', async () => {
+  it('says a reason for each letter that stays: done, unknown', async () => {
     await using all = await broken(3)
     const { app, state, desk } = all
     const [first, second] = await app.office.list({}, 3)
