@@ -1,5 +1,6 @@
 import type { Override } from '../core/classify.ts'
 import type { Priority } from '../core/event.ts'
+import type { KeyChoice } from '../core/idempotency-key.ts'
 import type { Policy } from '../core/policy.ts'
 import type { Redaction } from '../core/redact.ts'
 import type { Millis } from '../core/time.ts'
@@ -51,7 +52,7 @@ export interface Idempotency {
   /** A name in the book's stores. */
   readonly store: string
   readonly ttl: Millis
-  readonly key: 'id' | 'id+correlation'
+  readonly key: KeyChoice
 }
 
 export interface DeadLetter {

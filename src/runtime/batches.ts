@@ -1,6 +1,7 @@
 import type { Tools } from '../contracts/tools.ts'
 import { Invalid } from '../core/errors.ts'
 import { decodeData, type Priority } from '../core/event.ts'
+import { idempotencyKeyOf } from '../core/idempotency-key.ts'
 import type { Batch, Rules } from '../rules/index.ts'
 import { broken, failed, type Registered } from './attempt.ts'
 import { createGathering } from './batch.ts'
@@ -119,7 +120,7 @@ const createBatches = (options: BatchesOptions): Batches => {
         },
         (data) => {
           const { trail } = delivery.parcel
-          const idempotencyKey = event.headers['x-idempotency-key'] ?? event.id
+          const idempotencyKey = idempotencyKeyOf(rules.idempotency.key, event)
           const shown = { ...event, data, attempt: trail.spent + 1, trail, idempotencyKey }
           const priority = event.extensions.priority ?? rules.priority
           gather({ ...entering, event: shown, priority })

@@ -2,6 +2,7 @@ import type { Ledger } from '../contracts/ledger.ts'
 import type { Tools } from '../contracts/tools.ts'
 import type { Delivery } from '../contracts/transport.ts'
 import { payloadHash } from '../core/event.ts'
+import { ledgerIdOf } from '../core/idempotency-key.ts'
 import { type Claim, type Held, type LedgerKey, REPAIRED } from '../core/ledger.ts'
 import type { Parcel } from '../core/parcel.ts'
 import type { Instant } from '../core/time.ts'
@@ -29,7 +30,7 @@ export const keyOf = (rules: Rules, { event, trail }: Parcel): LedgerKey => {
   const { key, ttl } = rules.idempotency
   return {
     service: rules.service,
-    id: key === 'id+correlation' ? `${event.id}+${event.extensions.correlationid ?? ''}` : event.id,
+    id: ledgerIdOf(key, event),
     hash: trail.replay?.repaired ? REPAIRED : payloadHash(event.data),
     attempt: trail.spent + 1,
     generation: trail.generation,

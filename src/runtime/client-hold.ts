@@ -1,5 +1,6 @@
 import type { Tools } from '../contracts/tools.ts'
 import type { Delivery, Inlet, Transport } from '../contracts/transport.ts'
+import { idempotencyKeyOf } from '../core/idempotency-key.ts'
 import type { DeathReason } from '../core/letter.ts'
 import type { Instant } from '../core/time.ts'
 import type { Trail } from '../core/trail.ts'
@@ -118,7 +119,7 @@ export const createHold = <Data>(options: HoldOptions<Data>): Hold<Data> => {
             attempt: trail.spent + 1,
             redelivered: delivery.redelivered,
             trail,
-            idempotencyKey: event.headers['x-idempotency-key'] ?? event.id,
+            idempotencyKey: idempotencyKeyOf(rules.idempotency.key, event),
             get signal() {
               return signal()
             },

@@ -2,6 +2,7 @@ import type { Journal } from '../contracts/journal.ts'
 import { classify } from '../core/classify.ts'
 import { Timeout } from '../core/errors.ts'
 import type { Event } from '../core/event.ts'
+import { idempotencyKeyOf } from '../core/idempotency-key.ts'
 import type { Instant } from '../core/time.ts'
 import type { Trail } from '../core/trail.ts'
 import { about } from './about.ts'
@@ -47,7 +48,7 @@ class Attempting implements Context {
     const { event, trail } = at.delivery.parcel
     this.attempt = trail.spent + 1
     this.trail = trail
-    this.idempotencyKey = event.headers['x-idempotency-key'] ?? event.id
+    this.idempotencyKey = idempotencyKeyOf(at.rules.idempotency.key, event)
     this.#around = around
     this.#at = at
     this.#signal = signal

@@ -174,7 +174,9 @@ export const openBox = (): Box => {
           place(item, now)
           return true
         }
-        return known.trail.generation >= trail.generation && isSame(known.event.data, event.data)
+        if (known.trail.generation < trail.generation) return false
+        if (known.event.extensions.correlationid !== event.extensions.correlationid) return false
+        return isSame(known.event.data, event.data)
       })
     },
     again: (item, parcel, now) => {

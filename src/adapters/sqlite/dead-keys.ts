@@ -46,23 +46,28 @@ WHERE subscription = ? AND order_key = ? AND at >= ${PARKED}
  */
 export const isInLine = (file: File, door: Door, parcel: Parcel, written: Written): boolean => {
   if (written.orderKey === null || !door.inOrder(written.type)) return false
-  const { trail, due } = parcel
+  const { event, trail, due } = parcel
+  const own = wordOf(event.extensions.correlationid)
   return file
     .sql(IN_LINE)
     .all(door.id, written.id, written.orderKey, written.source)
-    .some(({ id, letter, generation, data }) => {
+    .some(({ id, letter, generation, correlation, data }) => {
       if (letter !== null && letter === trail.replay?.letter) {
         revive(file, id as number, written, due)
         return true
       }
-      return (generation as number) >= trail.generation && isSame(data as Uint8Array | null, written.data)
+      if ((generation as number) < trail.generation || wordOf(correlation) !== own) return false
+      return isSame(data as Uint8Array | null, written.data)
     })
 }
 
 export const IN_LINE = `
 SELECT id, iif(at = ${BURIED}, trail ->> '$.letter', NULL) AS letter,
-  coalesce(trail ->> '$.generation', 0) AS generation, bytes AS data
+  coalesce(trail ->> '$.generation', 0) AS generation,
+  attributes ->> '$.extensions.correlationid' AS correlation, bytes AS data
 FROM reprieve_parcel LEFT JOIN reprieve_data ON parcel = id WHERE subscription = ? AND event = ? AND order_key = ? AND source = ?`
+
+const wordOf = (correlation: unknown): string => String(correlation ?? '')
 
 const isSame = (a: Uint8Array | null, b: Uint8Array | null): boolean =>
   a === null || b === null ? a === b : Buffer.compare(a, b) === 0

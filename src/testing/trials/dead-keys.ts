@@ -3,17 +3,7 @@ import type { Delivery, Settlement, Transport } from '../../contracts/transport.
 import type { Event } from '../../core/event.ts'
 import { freshParcel, type Parcel } from '../../core/parcel.ts'
 import { freshTrail } from '../../core/trail.ts'
-import {
-  ackAll,
-  type Desk,
-  idsOf,
-  settleAll,
-  subscribed,
-  subscribedToo,
-  take,
-  takeNone,
-  takeOne,
-} from './kit.ts'
+import { ackAll, type Desk, settleAll, subscribed, subscribedToo, takeNone, takeOne } from './kit.ts'
 import { keyed, keyTrial } from './order.ts'
 import { burial, failedOnce } from './samples.ts'
 import type { Trial, TrialWorld } from './trial.ts'
@@ -185,15 +175,30 @@ export const deadKeyTrials: readonly Trial[] = [
     },
   ),
 
-  keyTrial('the same id with other data is not taken for the one in line', async (world) => {
-    const { transport, to, inlet } = await subscribed(world, { order: 'key' })
-    const [a1] = keyed(world, 'a', 1)
-    const other: Event = { ...a1!, data: Buffer.from('{"other":true}') }
-    await transport.forward(to, [freshParcel(a1!, world.now()), freshParcel(other, world.now())])
-    const first = await takeOne(world, inlet)
-    await ackAll(inlet, [first])
-    const second = await take(world, inlet, 1)
-    assert.deepEqual(idsOf(second), [a1!.id])
-    assert.deepEqual(Buffer.from(second[0]!.parcel.event.data!).toString(), '{"other":true}')
-  }),
+  keyTrial(
+    'the same id with other data, or another correlation id, is not taken for the one in line',
+    async (world) => {
+      const { transport, to, inlet } = await subscribed(world, { order: 'key' })
+      const [one] = keyed(world, 'a', 1)
+      const other: Event = { ...one!, data: Buffer.from('{"other":true}') }
+      const related: Event = { ...one!, extensions: { ...one!.extensions, correlationid: 'c-2' } }
+      const parcels = [one!, other, related, related].map((event) => freshParcel(event, world.now()))
+      await transport.forward(to, parcels)
+      const came: Event[] = []
+      for (let n = 0; n < 3; n++) {
+        const delivery = await takeOne(world, inlet)
+        came.push(delivery.parcel.event)
+        await ackAll(inlet, [delivery])
+      }
+      assert.deepEqual(
+        came.map(({ id, data, extensions }) => [id, Buffer.from(data!).toString(), extensions.correlationid]),
+        [one!, other, related].map(({ id, data, extensions }) => [
+          id,
+          Buffer.from(data!).toString(),
+          extensions.correlationid,
+        ]),
+      )
+      await takeNone(world, inlet)
+    },
+  ),
 ]
