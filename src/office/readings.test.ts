@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Tally } from '../contracts/groups.ts'
 import { NO_PACE } from '../core/pace.ts'
+import type { Waits } from '../core/waiting.ts'
 import { readRules } from '../rules/index.ts'
 import { readingsOf, type Seen } from './readings.ts'
 
@@ -57,7 +58,22 @@ describe('readings', () => {
   })
 
   it('are how much waits for a service, by the rule of the service', () => {
-    expect(figures({ waiting: new Map([['pay-svc', 1200]]) })).toEqual({ 'lag of pay-svc > 1000': 1200 })
+    expect(figures({ waiting: new Map([['pay-svc', { waiting: 1200 }]]) })).toEqual({
+      'lag of pay-svc > 1000': 1200,
+    })
+  })
+
+  it('are how long the oldest waits, unknown where nobody tells, and nothing where none does', () => {
+    const age = (waits: Waits) => {
+      const alert = '{ lagAge: { above: 10m } }'
+      const asked = readRules(`version: 1\ndefaults: { alerts: ${alert} }\n`, 'test.yaml', {})
+      const all = readingsOf(asked, seen({ waiting: new Map([['pay-svc', waits]]) }))
+      return all.find(({ alert: { metric } }) => metric === 'lagAge')?.figure
+    }
+    expect(age({ waiting: 2, oldest: NOW - 3 * MINUTE })).toBe(3 * MINUTE)
+    expect(age({ waiting: 2, oldest: NOW + 5 })).toBe(0)
+    expect(age({ waiting: 2 })).toBeUndefined()
+    expect(age({ waiting: 0 })).toBe(0)
   })
 
   it('are shares of what services did, and silent about too few', () => {

@@ -1,6 +1,7 @@
 import type { Tally } from '../contracts/groups.ts'
 import type { Pace } from '../core/pace.ts'
 import type { Instant } from '../core/time.ts'
+import type { Waits } from '../core/waiting.ts'
 import { type Alert, type RuleBook, rulesFor } from '../rules/index.ts'
 import { errorOf, sum } from './snapshots.ts'
 
@@ -25,7 +26,7 @@ export interface Seen {
   /** What services did in the last minutes. */
   readonly paces: ReadonlyMap<string, Pace>
   /** How many events wait for services, where their processes tell. */
-  readonly waiting: ReadonlyMap<string, number>
+  readonly waiting: ReadonlyMap<string, Waits>
   /** Breakers that are not closed, and since when. */
   readonly unwell: ReadonlyMap<string, Instant>
 }
@@ -40,7 +41,7 @@ export const readingsOf = (book: RuleBook, seen: Seen): readonly Reading[] => [
     ofLetters(book, service, live, seen),
   ),
   ...[...seen.paces].flatMap(([service, pace]) => ofPace(book, service, pace)),
-  ...[...seen.waiting].flatMap(([service, count]) => ofWaiting(book, service, count)),
+  ...[...seen.waiting].flatMap(([service, waits]) => ofWaiting(book, service, waits, seen.now)),
   ...ofBreakers(book, seen),
 ]
 
@@ -96,9 +97,21 @@ const ofPace = (book: RuleBook, service: string, pace: Pace): readonly Reading[]
 }
 
 /** What waits has not been looked into: the rule is that of the service, not of its events. */
-const ofWaiting = (book: RuleBook, service: string, count: number): readonly Reading[] => {
-  const alert = ruleFor(book, service, ANY, 'lag')
-  return alert ? [reading(service, alert, count, count)] : []
+const ofWaiting = (
+  book: RuleBook,
+  service: string,
+  { waiting, oldest }: Waits,
+  now: Instant,
+): readonly Reading[] => {
+  const since = waiting === 0 ? now : oldest
+  const figures = [
+    ['lag', waiting],
+    ['lagAge', since === undefined ? undefined : Math.max(0, now - since)],
+  ] as const
+  return figures.flatMap(([metric, figure]) => {
+    const alert = ruleFor(book, service, ANY, metric)
+    return alert ? [reading(service, alert, figure, waiting)] : []
+  })
 }
 
 /** A breaker is nobody's alone: the strictest rule of any service that the book names, else what is built in. */

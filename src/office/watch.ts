@@ -7,7 +7,7 @@ import { NO_PACE, PACES, type Pace, type Paces, paceSince, readPaces, together }
 import { readShared, SHARED } from '../core/shared-entries.ts'
 import { type Snapshot, TREND_MOST, type Trend, trendOf } from '../core/snapshot.ts'
 import type { Instant, Millis } from '../core/time.ts'
-import { readWaiting, WAITING, waitingInAll } from '../core/waiting.ts'
+import { readWaiting, WAITING, type Waits, waitingInAll } from '../core/waiting.ts'
 import { emptyBook, type RuleBook } from '../rules/index.ts'
 import { type Alerts, type KeptAlert, lookAtAlerts, NO_ALERTS } from './alerts.ts'
 import { NOT_AT_AN_END } from './groups.ts'
@@ -158,7 +158,7 @@ const toldBy = async (board: Board): Promise<Readonly<Record<string, Paces>>> =>
     (await board.read(PACES)).map(({ entry, value }) => [entry.slice(PACES.length), readPaces(value)]),
   )
 
-const waitingBy = async (board: Board): Promise<ReadonlyMap<string, number>> =>
+const waitingBy = async (board: Board): Promise<ReadonlyMap<string, Waits>> =>
   waitingInAll((await board.read(WAITING)).map(({ value }) => readWaiting(value)))
 
 const unwellBreakers = async (board: Board, before: Kept['unwell']): Promise<Kept['unwell']> =>

@@ -141,6 +141,7 @@ export const METRICS = {
   retryRate: { unit: 'ratio', severity: 'warning', action: 'Look at the health of the dependencies' },
   inflow: { unit: 'per minute', severity: 'critical', action: 'Call who is on duty; look downstream' },
   lag: { unit: 'count', severity: 'warning', action: 'Add workers, or find out what slows them' },
+  lagAge: { unit: 'ms', severity: 'warning', action: 'Add workers, or find out what slows them' },
   breakerOpen: { unit: 'ms', severity: 'critical', action: 'The dependency is down: fail over or mend it' },
   depth: { unit: 'count', severity: 'warning', action: 'Dead letters grow faster than they are worked off' },
   oldest: { unit: 'ms', severity: 'warning', action: 'Look at the dead letters nobody has looked at' },

@@ -142,6 +142,7 @@ export const MEANINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     retryRate: 'The share of attempts that are retries.',
     inflow: 'New dead letters a minute.',
     lag: 'Events that wait.',
+    lagAge: 'How long the oldest event waits that could be handled; RabbitMQ does not tell.',
     breakerOpen: 'How long a breaker has been open.',
     depth: 'Dead letters in all.',
     oldest: 'The age of the oldest dead letter nobody has looked at.',

@@ -86,7 +86,9 @@ export const createApp = (options: AppOptions): App => {
   const deadlines = createDeadlines(tools.clock)
   // asked for by the rules, as they are unless they say off
   const lagging = createLagging(tools, () =>
-    running.filter(({ name }) => rulesFor(book, name, '*').alerts.some(({ metric }) => metric === 'lag')),
+    running.filter(({ name }) =>
+      rulesFor(book, name, '*').alerts.some(({ metric }) => metric.startsWith('lag')),
+    ),
   )
   const sharing = createSharing(store.board, tools, {
     report: (board, process) => {

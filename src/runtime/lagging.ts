@@ -15,7 +15,7 @@ export interface Lagging {
 export interface Lagged {
   readonly name: string
   /** By the place where it waits. */
-  lag(): Promise<Readonly<Record<string, number>>>
+  lag(): Promise<Waiting[string]>
 }
 
 const LOOK_EVERY: Millis = 60_000
@@ -36,10 +36,12 @@ export const createLagging = (
     for (const service of services()) waiting[service.name] = await service.lag()
     if (stopped) return
     const text = JSON.stringify(waiting)
-    const none = Object.values(waiting).every((places) => Object.values(places).every((count) => count === 0))
+    const none = Object.values(waiting).every((places) =>
+      Object.values(places).every(({ waiting: count }) => count === 0),
+    )
     // where nothing waits that is said once
     if (none && text === told) return
-    await board.post(waitingEntry(process), waiting as Json, LASTS)
+    await board.post(waitingEntry(process), waiting as unknown as Json, LASTS)
     told = none ? text : ''
   }
 

@@ -4,6 +4,7 @@ import type { Tools } from '../contracts/tools.ts'
 import type { Delivery, Inlet, Subscription, Transport } from '../contracts/transport.ts'
 import type { LedgerKey } from '../core/ledger.ts'
 import type { Millis } from '../core/time.ts'
+import type { Waiting } from '../core/waiting.ts'
 import { type Bag, createBag } from './bag.ts'
 import { type BatchesOptions, batchesFor } from './batches.ts'
 import { createCaps } from './caps.ts'
@@ -26,7 +27,7 @@ export interface RunningService {
   /** Whether it is paused has changed: it is looked at now. */
   heed(): void
   /** How much waits to be received, by the place where it waits. */
-  lag(): Promise<Readonly<Record<string, number>>>
+  lag(): Promise<Waiting[string]>
 }
 
 export interface ServiceOptions
@@ -258,8 +259,9 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
     },
     lag: async () => {
       const places = doors.map(async ({ inlet, direct, subscription: { topic } }) => {
-        const { waiting } = await inlet.lag()
-        return [direct ? topic : `${topic}, in the companion`, waiting] as const
+        const { waiting, oldest } = await inlet.lag()
+        const waits = { waiting, ...(oldest !== undefined && { oldest }) }
+        return [direct ? topic : `${topic}, in the companion`, waits] as const
       })
       return Object.fromEntries(await Promise.all(places))
     },

@@ -127,6 +127,30 @@ describe('the watch', () => {
     expect(told(app.facts)).toEqual(['raised lag of mail-svc', 'ended lag of mail-svc'])
   })
 
+  it('tells how long the oldest event waits, until it has been handled', async () => {
+    await using app = await testApp({
+      yaml: RULES(
+        `{ ${OFF}, lagAge: { above: 10m, for: 0s } }\n    timeout: 2h\n    concurrency: 1\n    window: 1`,
+      ),
+      watch: true,
+    })
+    const gate = Promise.withResolvers<void>()
+    app.service('mail-svc').on('task.created', () => gate.promise)
+    await app.start()
+    for (let n = 0; n < 3; n++) await app.publish('task.created', { n })
+    await app.clock.advance(9 * MINUTE)
+    expect(told(app.facts)).toEqual([])
+    await app.clock.advance(4 * MINUTE)
+    expect(told(app.facts)).toEqual(['raised lagAge of mail-svc'])
+    const { raised } = await app.watch.alerts()
+    expect(raised).toMatchObject([{ metric: 'lagAge', of: 'mail-svc', limit: 10 * MINUTE, unit: 'ms' }])
+    expect(raised[0]!.figure).toBeGreaterThan(10 * MINUTE)
+    expect(raised[0]!.figure).toBeLessThan(14 * MINUTE)
+    gate.resolve()
+    await app.clock.advance(4 * MINUTE)
+    expect(told(app.facts)).toEqual(['raised lagAge of mail-svc', 'ended lagAge of mail-svc'])
+  })
+
   it('more than so many new a minute, the oldest too old, one error behind most: each by its rule', async () => {
     await using app = await testApp({
       yaml: RULES(

@@ -8,6 +8,7 @@ const PANELS: Readonly<Partial<Record<string, { readonly shows: string; readonly
   retryRate: { shows: 'attempts that ended in a retry, of all attempts', panel: 'line per service, in %' },
   inflow: { shows: 'letters buried in a minute', panel: 'bars per destination' },
   lag: { shows: 'events that wait to be handled', panel: 'line per subscription' },
+  lagAge: { shows: 'how long the oldest event waits', panel: 'line per subscription' },
   breakerOpen: { shows: 'how long a breaker has been open', panel: 'state over time, per dependency' },
   depth: { shows: 'letters not yet at an end', panel: 'line per destination' },
   oldest: { shows: 'age of the oldest open letter', panel: 'one figure per destination' },

@@ -41,6 +41,7 @@ const METRIC_TITLES: Readonly<Partial<Record<string, string>>> = {
   retryRate: 'retry rate',
   inflow: 'dead letters arriving',
   lag: 'consumer lag',
+  lagAge: 'consumer lag in time',
   breakerOpen: 'breaker open',
   depth: 'dead letters waiting',
   oldest: 'oldest dead letter',
