@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { kafkaUrl, serviceUrl } from '../services/urls.ts'
 import { runFaults } from './broker/command.ts'
 import { crashTest } from './crash.ts'
-import { isStorm, onOwnKafka, STORMS } from './kafka/main.ts'
+import { isStorm, onOwnKafka, runStorm, STORMS } from './kafka/main.ts'
 import { poisonRace } from './kafka/poison.ts'
 import { PATTERNS } from './patterns/effects.ts'
 import { killOne, patternRun } from './patterns/run.ts'
@@ -10,7 +10,7 @@ import { FAIR, poisonRate } from './poison-rate.ts'
 
 /**
  * `npm run chaos -- sqlite|rabbitmq|kafka [--events N] [--kills N] [--minutes N]`: the crash test, as long as you like.
- * `npm run chaos -- kafka broker|workers|churn|leader|transactions|poison|calm …`: faults on Kafka brokers of its own.
+ * `npm run chaos -- kafka broker|workers|churn|leader|transactions|confirm|ack|poison|calm …`: faults on Kafka brokers of its own.
  * `npm run chaos -- rabbitmq broker|confirm|ack|consumer|joining|all …`: blows on a RabbitMQ of its own.
  * `npm run chaos -- poison`: the rate of others with poison in front of a RabbitMQ queue, against without it.
  * `npm run chaos -- patterns …`: what each idempotency pattern promises, with three workers on SQLite.
@@ -55,19 +55,21 @@ const runStorms = async (storms: readonly string[]): Promise<void> => {
     if (name === 'poison') {
       const result = await onOwnKafka(1, ({ brokers }) => poisonRace(brokers[0]!, Number(values.events) / 4))
       console.log(`kafka poison: ${JSON.stringify(result)}`)
+      if (result.ratio < FAIR) {
+        console.error(`kafka poison: less than ${FAIR} of their rate is left to the others`)
+        lost++
+      }
       continue
     }
     if (!isStorm(name)) {
       console.error(`no storm '${name}': use poison, ${Object.keys(STORMS).join(', ')}`)
       process.exit(2)
     }
-    const result = await STORMS[name]({
+    lost += await runStorm(name, {
       events: Number(values.events),
       patience: Number(values.minutes) * 60_000,
       say: (line) => process.stdout.isTTY && process.stdout.write(`\r${line}   `),
     })
-    console.log(`kafka ${name}: ${JSON.stringify({ ...result, missing: result.missing.length })}`)
-    lost += result.missing.length
   }
 }
 

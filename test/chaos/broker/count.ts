@@ -42,24 +42,28 @@ const lettersOf = (folder: string): readonly string[] => {
   }
 }
 
-/** `ids` in the order of their numbers. */
-export const count = (folder: string, ids: readonly string[]): Count => {
-  const effects: string[] = []
+/** `ids` in the order of their numbers; `letters`: the events that letters are about, where they are not asked of the store. */
+export const count = (
+  folder: string,
+  ids: readonly string[],
+  letters: readonly string[] = lettersOf(folder),
+): Count => {
+  const done = new Set<string>()
+  const twice: string[] = []
   const beyond = new Set<string>()
   const unanswered = new Set<string>()
   let attempts = 0
   for (const line of linesOf(folder)) {
     const [what, id, attempt] = line.split(' ') as [string, string, string]
-    if (what === 'effect') effects.push(id)
+    if (what === 'effect' && done.has(id)) twice.push(id)
+    else if (what === 'effect') done.add(id)
     else if (what === 'unanswered') unanswered.add(id)
     else {
       attempts++
       if (Number(attempt) > ATTEMPTS) beyond.add(id)
     }
   }
-  const done = new Set(effects)
-  const twice = effects.filter((id, at) => effects.indexOf(id) !== at)
-  const dead = new Set(lettersOf(folder))
+  const dead = new Set(letters)
   const wrong = ids.filter((id, n) => (fateOf(n) === 'done' ? dead.has(id) : done.has(id)))
   return {
     accounted: new Set([...done, ...dead]),

@@ -1,6 +1,8 @@
 import { Admin } from '@platformatic/kafka'
 import { systemClock } from '../../../src/adapters/system/clock.ts'
 import type { OwnKafka } from '../../kafka/own-kafka.ts'
+import type { Moment, Shears } from '../../kafka/shears.ts'
+import { until } from '../../until.ts'
 import type { StormOptions } from './storm.ts'
 
 type Fault = StormOptions['fault']
@@ -20,15 +22,32 @@ export const brokerKilled =
     }
   }
 
+/** All connections go through a wire, and one of them is cut just before a chosen request or answer. */
+export const wireCut =
+  (shears: Shears, moments: readonly Moment[], times: number): Fault =>
+  async (stage, over) => {
+    for (let n = 1; n <= times && !over.aborted; n++) {
+      await stage.reached((n - 0.5) / times, over)
+      const before = shears.cuts
+      shears.arm(moments[n % moments.length]!, Math.floor(Math.random() * 5))
+      // near the end of the work there may be no such request any more
+      while (shears.cuts === before && !over.aborted) await systemClock.sleep(20, over)
+    }
+  }
+
 /** Whoever leads the first partition of the source is killed, and comes back when another leads. */
 export const leaderLost =
   (kafka: OwnKafka, times = 1): Fault =>
   async (stage, over) => {
     for (let n = 1; n <= times && !over.aborted; n++) {
       await stage.reached(n / (times + 1), over)
-      const leader = await leaderOf(kafka, stage.topic)
+      const leader = await leaderOf(kafka.brokers, stage.topic)
       await kafka.kill(leader)
-      await systemClock.sleep(5_000)
+      const others = kafka.brokers.filter((_, at) => at !== leader)
+      await until('another leader', async () => {
+        const next = await leaderOf(others, stage.topic).catch(() => leader)
+        return next >= 0 && next !== leader
+      })
       await kafka.start(leader)
     }
   }
@@ -56,8 +75,9 @@ export const comeAndGo =
     }
   }
 
-const leaderOf = async (kafka: OwnKafka, topic: string): Promise<number> => {
-  const admin = new Admin({ clientId: 'chaos', bootstrapBrokers: [...kafka.brokers], retries: 5 })
+/** Its index; less than 0 where nobody leads. */
+const leaderOf = async (brokers: readonly string[], topic: string): Promise<number> => {
+  const admin = new Admin({ clientId: 'chaos', bootstrapBrokers: [...brokers], retries: 5 })
   try {
     const { topics } = await admin.metadata({ topics: [topic] })
     return topics.get(topic)!.partitions[0]!.leader - 1

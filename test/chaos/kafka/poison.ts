@@ -33,7 +33,7 @@ defaults: { concurrency: 40, window: 200, lease: 10s, policy: hurried, timeout: 
 `
 
 /** Long against what the machine does beside it, so that the wait sets the pace and not the noise. */
-const HANDLING = 50
+const HANDLING = 100
 
 const oneRun = async (brokers: string, events: number, poisoned: boolean): Promise<number> => {
   const folder = mkdtempSync(join(tmpdir(), 'reprieve-poison-'))

@@ -1,10 +1,12 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '../../../src/adapters/system/clock.ts'
 import { reprieve } from '../../../src/index.ts'
+import { type Count, count } from '../broker/count.ts'
+import { ATTEMPTS } from '../broker/fate.ts'
 import { endAll } from '../ended.ts'
 import { census } from './census.ts'
 import type { Orders } from './worker.ts'
@@ -15,8 +17,8 @@ export interface StormOptions {
   readonly workers: number
   /** Handlers take up to so many milliseconds. */
   readonly slow?: number
-  /** Into the rule book, as lines of its `defaults`. */
-  readonly rules?: readonly string[]
+  /** Retries and burials are transactions. */
+  readonly transactions?: boolean
   readonly query?: string
   /** Goes on beside the work until the signal aborts, or until it is done with them. */
   readonly fault: (on: Stage, over: AbortSignal) => Promise<void>
@@ -35,21 +37,13 @@ export interface Stage {
   leave(worker: ChildProcess): Promise<void>
 }
 
-export interface StormResult {
+export interface StormResult extends Omit<Count, 'accounted'> {
   readonly published: number
-  readonly done: number
-  readonly dead: number
-  /** Events that were published and are neither done nor dead. */
-  readonly missing: readonly string[]
-  /** Effects beyond the first of an event. */
-  readonly doubled: number
+  /** How often the publisher was refused, and published the same again. */
+  readonly refused: number
   /** Letters beyond the first of an event, as the destination's own records tell. */
   readonly buriedTwice: number
-  /** Events both done and dead. */
-  readonly both: number
-  /** Of those the ones whose every settlement was answered: for them there is no excuse. */
-  readonly inexcusable: readonly string[]
-  /** Records past what the consumer group has committed, retry topics included, when all had ended. */
+  /** I1: records past what the consumer group has committed, retry topics included, when all had ended. */
   readonly uncommitted: number
   readonly killed: number
   readonly seconds: number
@@ -70,15 +64,17 @@ export const storm = async (options: StormOptions): Promise<StormResult> => {
   const over = new AbortController()
   const workers = new Set<ChildProcess>()
   const started: ChildProcess[] = []
-  const ids: string[] = []
+  const ids = Array.from({ length: options.events }, (_, n) => `e-${n}`)
   let killed = 0
+  let published = 0
+  let refused = 0
+  let letters: readonly string[] = []
 
-  writeFileSync(rules, rulesWith(options.rules ?? []))
+  writeFileSync(rules, rulesWith(options.transactions ? ['transactions: true'] : []))
   const joinOne = async (): Promise<ChildProcess> => {
-    const effects = join(folder, `effects-${started.length}.log`)
-    const unanswered = join(folder, `unanswered-${started.length}.log`)
+    const record = join(folder, `record-${started.length}.log`)
     const slow = options.slow ?? 60
-    const orders: Orders = { transport, store, rules, service, type, effects, unanswered, slow }
+    const orders: Orders = { transport, store, rules, service, type, record, slow }
     const child = fork(join(import.meta.dirname, 'worker.ts'), [JSON.stringify(orders)], {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })
@@ -97,16 +93,11 @@ export const storm = async (options: StormOptions): Promise<StormResult> => {
     child.kill(signal)
     await gone
   }
-  const written = (files: string): string[] =>
-    readdirSync(folder)
-      .filter((name) => name.startsWith(files))
-      .flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n').filter(Boolean))
-  const effects = () => written('effects-')
-  const seen = () => new Set(effects()).size
+  const counted = () => count(folder, ids, letters)
   const stage: Stage = {
     topic: type,
     reached: async (share, signal) => {
-      while (!signal.aborted && seen() < share * options.events) await systemClock.sleep(100, signal)
+      while (!signal.aborted && counted().done < share * options.events) await systemClock.sleep(200, signal)
     },
     join: joinOne,
     killOne: async () => {
@@ -118,18 +109,21 @@ export const storm = async (options: StormOptions): Promise<StormResult> => {
     leave: (child) => end(child, 'SIGTERM'),
   }
 
-  /** In parts, all through the work: what the broker does not confirm is published again. */
+  /** In parts, all through the work: what the broker does not confirm is published again, under the same id. */
   const publishAll = async () => {
     const publisher = await reprieve({ transport, store, rules, office: false })
-    const parts = 40
-    for (let part = 1; part <= parts && !over.signal.aborted; part++) {
-      while (ids.length < Math.round((options.events * part) / parts) && !over.signal.aborted) {
-        const some = Array.from({ length: Math.min(250, options.events - ids.length) }, (_, n) => n)
-        const answers = await Promise.allSettled(some.map((n) => publisher.publish(type, { n })))
-        for (const each of answers) if (each.status === 'fulfilled') ids.push(each.value)
-        if (answers.some(({ status }) => status === 'rejected')) await systemClock.sleep(200)
+    while (published < ids.length && !over.signal.aborted) {
+      const some = ids.slice(published, published + Math.ceil(ids.length / PARTS))
+      const events = some.map((id, at) => eventOf(id, type, published + at))
+      try {
+        await publisher.publishEvents(events)
+        published += some.length
+      } catch {
+        refused++
+        await systemClock.sleep(200)
       }
-      await stage.reached((part - 4) / parts, over.signal)
+      // not much ahead of the workers, so that each blow hits a publisher at work too
+      await stage.reached(published / ids.length - AHEAD / PARTS, over.signal)
     }
     await publisher.close()
   }
@@ -140,18 +134,14 @@ export const storm = async (options: StormOptions): Promise<StormResult> => {
     fault.catch((error: unknown) => options.say?.(`the fault failed: ${error}`))
     const publishing = publishAll()
     const patience = systemClock.sleep(options.patience, over.signal).then(() => over.abort())
-    let accounted: Awaited<ReturnType<typeof census>> | undefined
-    const lacking = () => {
-      const known = new Set([...effects(), ...(accounted?.dead ?? [])])
-      return ids.filter((id) => !known.has(id))
-    }
     await publishing
     while (!over.signal.aborted) {
       const found = await census(options.brokers, service, type).catch(() => undefined)
-      accounted = found ?? accounted
-      options.say?.(`${lacking().length} of ${ids.length} to go, ${found?.uncommitted} records to commit`)
+      letters = found?.dead ?? letters
+      const { missing } = counted()
+      options.say?.(`${missing.length} of ${ids.length} to go, ${found?.uncommitted} records to commit`)
       // one whose publish was never confirmed may lie in the log all the same, and be in retry when all others are done
-      if (lacking().length === 0 && found?.uncommitted === 0) break
+      if (missing.length === 0 && found?.uncommitted === 0) break
       await systemClock.sleep(1_000, over.signal)
     }
     const late = over.signal.aborted
@@ -160,21 +150,13 @@ export const storm = async (options: StormOptions): Promise<StormResult> => {
     if (late) options.say?.('out of patience')
     await Promise.all([...workers].map((each) => end(each, 'SIGTERM')))
     const { dead, uncommitted } = await census(options.brokers, service, type)
-    accounted = { dead, uncommitted }
-    const done = effects()
-    const unique = new Set(done)
-    const twice = done.filter((id, at) => done.indexOf(id) !== at)
-    const both = [...new Set(dead)].filter((id) => unique.has(id))
-    const unanswered = new Set(written('unanswered-'))
+    letters = dead
+    const { accounted: _, ...rest } = counted()
     return {
-      published: ids.length,
-      done: unique.size,
-      dead: new Set(dead).size,
-      missing: lacking(),
-      doubled: twice.length,
+      ...rest,
+      published,
+      refused,
       buriedTwice: dead.length - new Set(dead).size,
-      both: both.length,
-      inexcusable: [...twice, ...both].filter((id) => !unanswered.has(id)),
       uncommitted,
       killed,
       seconds: Math.round((Date.now() - began) / 1000),
@@ -186,10 +168,24 @@ export const storm = async (options: StormOptions): Promise<StormResult> => {
   }
 }
 
+/** Events that are published at once, and how far ahead of the work: both as parts of all. */
+const PARTS = 40
+const AHEAD = 4
+
+const eventOf = (id: string, type: string, n: number) => ({
+  id,
+  source: 'storm',
+  type,
+  extensions: {},
+  headers: {},
+  datacontenttype: 'application/json',
+  data: Buffer.from(JSON.stringify({ n })),
+})
+
 const rulesWith = (lines: readonly string[]): string => `version: 1
 policies:
   hurried:
-    { backoff: exponential, initial: 100ms, multiplier: 2, max: 1s, jitter: half, retries: 6, window: 5m }
+    { backoff: exponential, initial: 100ms, multiplier: 2, max: 1s, jitter: half, retries: ${ATTEMPTS - 1}, window: 15m }
 defaults:
   concurrency: 20
   window: 60

@@ -1,5 +1,6 @@
 import { appendFileSync } from 'node:fs'
 import { Permanent, reprieve, Transient } from '../../../src/index.ts'
+import { failuresOf, fateOf } from '../broker/fate.ts'
 
 /** What one worker of a storm is told. */
 export interface Orders {
@@ -8,10 +9,8 @@ export interface Orders {
   readonly rules: string
   readonly service: string
   readonly type: string
-  /** A file of its own; a line for every effect, written before the handler returns. */
-  readonly effects: string
-  /** The same for every event whose settlement was not answered, or refused. */
-  readonly unanswered: string
+  /** A file of its own: a line for every attempt, every effect before the handler returns, every settlement that got no answer. */
+  readonly record: string
   /** Handlers take up to so many milliseconds. */
   readonly slow: number
 }
@@ -24,7 +23,7 @@ const app = await reprieve({
   store: orders.store,
   journal: (fact) => {
     if (fact.is === 'trouble' && fact.about && fact.where.startsWith('settling')) {
-      appendFileSync(orders.unanswered, `${fact.about.event}\n`)
+      appendFileSync(orders.record, `unanswered ${fact.about.event}\n`)
     }
     if (fact.is === 'trouble' && process.env.CHAOS_LOUD) {
       console.error(process.pid, new Date().toISOString(), fact.where, fact.error.message)
@@ -32,13 +31,13 @@ const app = await reprieve({
   },
 })
 
-app.service(orders.service).on(orders.type, async (event) => {
+app.service(orders.service).on(orders.type, async (event: { id: string; data: { n: number } }, ctx) => {
+  const { n } = event.data
+  appendFileSync(orders.record, `attempt ${event.id} ${ctx.attempt}\n`)
   await new Promise((resolve) => setTimeout(resolve, 5 + Math.random() * orders.slow))
-  const roll = Math.random()
-  if (roll < 0.01) throw new Permanent('no use in trying')
-  if (roll < 0.04) throw new Error('nobody knows')
-  if (roll < 0.15) throw new Transient('not now')
-  appendFileSync(orders.effects, `${event.id}\n`)
+  if (fateOf(n) === 'refused') throw new Permanent('no use in trying')
+  if (fateOf(n) === 'exhausted' || ctx.attempt <= failuresOf(n)) throw new Transient('not now')
+  appendFileSync(orders.record, `effect ${event.id}\n`)
 })
 
 await app.start()
