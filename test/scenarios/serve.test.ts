@@ -35,8 +35,9 @@ describe('the office on its own', () => {
     const office = await clock.runUntil(reprieve({ ...tools, transport, rules }))
     await clock.runUntil(office.serve())
     await clock.advance(MINUTE)
-    const { open, lastHour, oldest } = await clock.runUntil(office.office.stats())
-    expect({ open, lastHour }).toEqual({ open: 300, lastHour: expect.any(Number) })
+    const { open, lastHour, hourBefore, oldest } = await clock.runUntil(office.office.stats())
+    // an hour is twelve slots of five minutes, the newest of which has one minute so far
+    expect({ open, lastHour, hourBefore }).toEqual({ open: 300, lastHour: 275, hourBefore: 25 })
     expect(clock.now() - oldest!).toBeGreaterThan(55 * MINUTE)
     const kept = tools.facts.flatMap((fact) => (fact.is === 'letter kept' ? [fact.letter] : []))
     expect(new Set(kept).size).toBe(300)
