@@ -124,6 +124,26 @@ test('what makes no claim to be CloudEvents is an event with what is known of it
   })
 })
 
+test.each([
+  'application/cloudevents-batch+json',
+  'application/cloudevents+avro',
+  'Application/CloudEvents-Batch+JSON; charset=utf-8',
+])('%s claims to be CloudEvents, and nobody here reads it', (contentType) => {
+  const message = { contentType, headers: {}, body: Buffer.from('[{}]') }
+  expect(fromMessage(message, ['ce_'], foreign).broken).toMatch(
+    /^CloudEvents as 'application\/cloudevents.* can't be read: one event a message, .*application\/cloudevents\+json/i,
+  )
+  // in binary mode it is only the type of the data
+  const event = {
+    ...foreign,
+    extensions: {},
+    headers: {},
+    data: Buffer.from('[{}]'),
+    datacontenttype: contentType,
+  }
+  expect(fromMessage(toMessage(event, 'ce_'), ['ce_'], foreign)).toEqual({ event })
+})
+
 test('no bytes make reading throw', () => {
   fc.assert(
     fc.property(

@@ -14,6 +14,8 @@ export interface Message {
 const STANDARD = ['subject', 'time', 'dataschema'] as const
 const REQUIRED = ['id', 'source', 'type'] as const
 export const STRUCTURED_TYPE = 'application/cloudevents+json'
+/** Batches, and formats other than JSON. */
+const OTHER_TYPES = 'application/cloudevents'
 
 /** Binary mode: attributes in headers, data as the body. */
 export const toMessage = (event: Event, prefix: string): Message => {
@@ -51,6 +53,9 @@ export const fromMessage = (
 ): Read => {
   if (message.contentType?.toLowerCase().startsWith(STRUCTURED_TYPE)) return fromStructured(message)
   const prefix = prefixes.find((each) => namesOf(each).specversion in message.headers)
+  if (prefix === undefined && message.contentType?.toLowerCase().startsWith(OTHER_TYPES)) {
+    return { broken: unreadable(message.contentType) }
+  }
   if (prefix === undefined) {
     const { contentType, headers, body } = message
     return {
@@ -65,6 +70,9 @@ export const fromMessage = (
   }
   return fromBinary(message, prefix)
 }
+
+const unreadable = (type: string): string =>
+  `CloudEvents as '${type}' can't be read: one event a message, in binary mode or as ${STRUCTURED_TYPE}`
 
 const fromBinary = ({ contentType, headers, body }: Message, prefix: string): Read => {
   const names = namesOf(prefix)

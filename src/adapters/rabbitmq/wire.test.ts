@@ -191,6 +191,7 @@ describe('a foreign message', () => {
 describe('a message that claims to be CloudEvents and is not', () => {
   it.each([
     ['{"id"', { contentType: 'application/cloudevents+json' }, /not JSON/],
+    ['[{}]', { contentType: 'application/cloudevents-batch+json' }, /batch\+json' can't be read/],
     ['raw', { headers: { 'cloudEvents:specversion': '0.3', 'cloudEvents:id': '1' } }, /version '0.3'/],
     ['raw', { headers: { 'cloudEvents:specversion': '1.0', 'cloudEvents:id': '1' } }, /'source' is missing/],
   ])('%s is handed over as broken, with its bytes and an id', (body, properties, why) => {
