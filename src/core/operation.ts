@@ -1,4 +1,5 @@
 import type { Json } from './json.ts'
+import type { LetterState } from './letter.ts'
 import type { Instant, Millis } from './time.ts'
 
 /**
@@ -123,6 +124,8 @@ export interface Operation {
   readonly plan: Plan
   /** SHA-256 over the set in order, a line each: the letter's id, and which version of it. Absent while it is being frozen. */
   readonly hash?: string
+  /** How many of its letters were in which state when it was frozen. */
+  readonly found?: Readonly<Partial<Record<LetterState | 'unknown', number>>>
   /** Its letters were named one by one: they re-enter as often as they are named. */
   readonly named?: boolean
   /** What is not begun by then is cancelled. */

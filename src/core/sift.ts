@@ -33,6 +33,23 @@ export const sieveFor = ({
       (repair !== undefined && payloadFits(repair, inPayload, conditions)))
 }
 
+const NAMES = ['service', 'topic', 'type', 'category', 'kind', 'code', 'fingerprint', 'beginning'] as const
+
+/**
+ * What an operator chooses by. An empty name is a slip, most likely of a variable that was not set: as it is written it would
+ * fit all letters that have no such thing, or none.
+ */
+export const checkFilter = (
+  filter: Sifting & { readonly [name in (typeof NAMES)[number]]?: string },
+): void => {
+  sieveFor(filter)
+  const empty = NAMES.find((name) => filter[name]?.trim() === '')
+  if (empty === undefined) return
+  throw new ReprieveError('bad_filter', `the filter can't be read: '${empty}' is empty`, {
+    fix: 'give it a name, or leave it out',
+  })
+}
+
 /** What was asked for without a word would fit everything. */
 const wordsOf = (name: string, text: string | undefined): readonly string[] => {
   if (text === undefined) return []

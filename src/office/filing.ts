@@ -5,6 +5,7 @@ import type { Tools } from '../contracts/tools.ts'
 import type { Details } from '../core/audit.ts'
 import { ReprieveError } from '../core/error.ts'
 import { createTally, type FiledLetter, type FileLine, letterLine, readLine } from '../core/letter-file.ts'
+import { checkFilter } from '../core/sift.ts'
 import type { Acting, createActor } from './acting.ts'
 import { deskOf } from './repairing.ts'
 
@@ -53,6 +54,7 @@ export const createFiling = (
 
   return {
     exportLines: async function* (filter = {}, { after, ...by } = {}) {
+      checkFilter(filter)
       const { count, whole } = await letters.countUpTo(filter, MOST_COUNTED)
       const details = { filter: filter as Details, whole, ...(after !== undefined && { after }) }
       await audit.append({ ...actor(by, 'export', details), target: 'letters', count })

@@ -4,6 +4,7 @@ import type { Tools } from '../contracts/tools.ts'
 import type { Details } from '../core/audit.ts'
 import { ReprieveError } from '../core/error.ts'
 import { fingerprintAnew, isOutdated, THIS_VERSION } from '../core/group.ts'
+import { checkFilter } from '../core/sift.ts'
 import type { Millis } from '../core/time.ts'
 import { A_DURATION, readDuration } from '../rules/duration.ts'
 import { emptyBook, type RuleBook, rulesFor } from '../rules/index.ts'
@@ -107,6 +108,7 @@ export const createFinding = (
 
   return {
     find: async (filter = {}, { limit = 50, after } = {}) => {
+      checkFilter(filter)
       const [page, counted] = await Promise.all([
         letters.find(filter, limit + 1, after),
         letters.countUpTo(filter, MOST_COUNTED),

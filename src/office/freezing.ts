@@ -18,10 +18,17 @@ export interface Freezing {
   /** More letters than this need approval; absent: none do. */
   readonly approvalAbove?: number | undefined
   /** What the operation is once its set is known, and what the audit is told of it. */
-  readonly sealed: (kept: KeptOperation, state: 'frozen' | 'needs approval', hash: string) => Sealed
+  readonly sealed: (
+    kept: KeptOperation,
+    state: 'frozen' | 'needs approval',
+    hash: string,
+    found: FoundIn,
+  ) => Sealed
   /** Says that it is still being frozen. */
   readonly stay: () => Promise<unknown>
 }
+
+type FoundIn = NonNullable<Operation['found']>
 
 export interface Sealed {
   readonly operation: Operation
@@ -36,10 +43,15 @@ export const freeze = async (
 ): Promise<KeptOperation> => {
   const { operations, letters, now, check, stay } = freezing
   const asked = { operation, approved: freezing.approvalAbove !== 0 }
+  const states: Partial<Record<keyof FoundIn, number>> = {}
 
   const add = async (places: readonly number[], ids: readonly string[], found: readonly Found[]) => {
     const against = await check(found, asked)
     const at = now()
+    for (const kept of found) {
+      const state = kept?.state ?? 'unknown'
+      states[state] = (states[state] ?? 0) + 1
+    }
     const items = ids.map((id, n) => newItem(places[n]!, id, found[n]?.repair?.hash, against[n], at))
     await stay()
     if (!(await operations.add(operation.id, version, items))) throw taken(operation)
@@ -78,7 +90,7 @@ export const freeze = async (
       if (!more) break
     }
   }
-  return seal(operation.id, version, freezing)
+  return seal(operation.id, version, freezing, states)
 }
 
 type Found = KeptOutline | undefined
@@ -114,7 +126,12 @@ const newItem = (
 })
 
 /** From here on the set has a hash: whoever approves it knows what it is. */
-const seal = async (id: string, version: number, freezing: Freezing): Promise<KeptOperation> => {
+const seal = async (
+  id: string,
+  version: number,
+  freezing: Freezing,
+  found: FoundIn,
+): Promise<KeptOperation> => {
   const { operations, approvalAbove } = freezing
   const hash = await hashOfSet(operations, id, freezing.stay)
   const kept = (await operations.read(id))!
@@ -122,7 +139,7 @@ const seal = async (id: string, version: number, freezing: Freezing): Promise<Ke
   const asking = reasons['needs approval'] ?? 0
   const needed =
     asking > 0 || (approvalAbove !== undefined && approvalAbove > 0 && counts.waiting > approvalAbove)
-  const { operation, act } = freezing.sealed(kept, needed ? 'needs approval' : 'frozen', hash)
+  const { operation, act } = freezing.sealed(kept, needed ? 'needs approval' : 'frozen', hash, found)
   const sealed = await operations.change(operation, version, act)
   if (!sealed) throw taken(operation)
   return sealed

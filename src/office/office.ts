@@ -7,6 +7,7 @@ import { ReprieveError } from '../core/error.ts'
 import { whyStays } from '../core/found.ts'
 import type { Letter } from '../core/letter.ts'
 import { redactedAt } from '../core/redact.ts'
+import { checkFilter } from '../core/sift.ts'
 import type { Millis } from '../core/time.ts'
 import { emptyBook, type RuleBook } from '../rules/index.ts'
 import { createActor } from './acting.ts'
@@ -137,8 +138,14 @@ export const createOffice = async (options: OfficeOptions): Promise<Office> => {
         await Promise.all(once.map((intake) => intake.close()))
       }
     },
-    list: (filter, limit, after) => letters.find(filter, limit, after),
-    count: (filter) => letters.count(filter),
+    list: async (filter, limit, after) => {
+      checkFilter(filter)
+      return letters.find(filter, limit, after)
+    },
+    count: async (filter) => {
+      checkFilter(filter)
+      return letters.count(filter)
+    },
     show: async (id) => {
       const [found] = await letters.find({ ids: [id] }, 1)
       if (!found) {

@@ -1,4 +1,4 @@
-import type { LetterFilter, LetterState, Letters } from '../contracts/letters.ts'
+import type { LetterFilter, Letters } from '../contracts/letters.ts'
 import type { KeptOperation, Operations } from '../contracts/operations.ts'
 import type { Tools } from '../contracts/tools.ts'
 import type { ActName } from '../core/acts.ts'
@@ -14,12 +14,13 @@ import {
   type Plan,
   type Target,
 } from '../core/operation.ts'
-import { sieveFor } from '../core/sift.ts'
+import { checkFilter } from '../core/sift.ts'
 import type { Millis } from '../core/time.ts'
 import { CANARY, type RuleBook } from '../rules/index.ts'
 import { type Acting, type createActor, needReason } from './acting.ts'
 import type { createChecks } from './checks.ts'
 import { freeze } from './freezing.ts'
+import { statesFor } from './selection.ts'
 import { OPERATION_LEASE, type Working } from './working.ts'
 
 export interface PlanOptions {
@@ -53,6 +54,7 @@ export type FreezeFor = (
 ) => Promise<KeptOperation>
 
 const FROZEN_LASTS: Millis = 60 * 60_000
+const NOTHING_FITS = 'no letter fits'
 
 /** Freezes sets. */
 export const createPlanning = (options: DeskOptions): FreezeFor => {
@@ -69,7 +71,10 @@ export const createPlanning = (options: DeskOptions): FreezeFor => {
     const kind = plan.kind ?? 'replay'
     const { who, reason } = actor(by, kind)
     if (kind === 'purge') needReason(by, 'a purge')
-    sieveFor(filter) // what can't be read is refused before anything is kept
+    const planned = planOf(plan, book, quick)
+    // what can't be read is refused before anything is kept
+    checkFilter(filter)
+    const states = statesFor(kind, filter, planned, quick)
     const { ids, ...chosen } = filter
     const at = clock.now()
     const begun: Operation = {
@@ -81,7 +86,7 @@ export const createPlanning = (options: DeskOptions): FreezeFor => {
       at,
       ...(reason !== undefined && { reason }),
       chosen: { ...(chosen as Details), ...(ids && { ids: ids.length }) },
-      plan: planOf(plan, book, quick),
+      plan: planned,
       ...(ids && !filter.states && { named: true }),
     }
     await working.tidy()
@@ -96,7 +101,7 @@ export const createPlanning = (options: DeskOptions): FreezeFor => {
     }
     const frozen = await freeze(
       mine,
-      { ...filter, ...statesFor(kind, filter, quick) },
+      { ...filter, ...states },
       {
         operations,
         letters,
@@ -104,13 +109,17 @@ export const createPlanning = (options: DeskOptions): FreezeFor => {
         check: await checks(),
         approvalAbove: approved ? undefined : approvalAbove,
         stay,
-        sealed: ({ operation, counts, reasons }, state, hash) => {
+        sealed: ({ operation: asked, counts, reasons }, state, hash, found) => {
           const since = clock.now()
+          const operation = { ...asked, found }
           const until = since + (state === 'frozen' ? FROZEN_LASTS : approvalLasts)
           const atOnce = quick && state === 'frozen'
-          const next = atOnce
-            ? { ...operation, state: firstOf(operation), since, hash }
-            : { ...operation, state, since, hash, until }
+          const next: Operation =
+            Object.keys(found).length === 0
+              ? { ...operation, state: 'cancelled', since, hash, because: NOTHING_FITS }
+              : atOnce
+                ? { ...operation, state: firstOf(operation), since, hash }
+                : { ...operation, state, since, hash, until }
           const details: Details = {
             kind,
             filter: operation.chosen,
@@ -154,17 +163,6 @@ export const actOnOperation = (
   act: ActName,
   details: Details = {},
 ): Act => ({ ...actor(by, act, details), target: `operation ${id}`, count: 1 })
-
-/** Bulk passes quarantine by and says so; what is at an end is left out, unless it is asked for. */
-const statesFor = (
-  kind: OperationKind,
-  { ids, states }: LetterFilter,
-  quick: boolean,
-): { readonly states?: readonly LetterState[] } => {
-  if (quick && !ids) return { states: (['open'] as const).filter((state) => states?.includes(state) ?? true) }
-  if (ids || states || kind === 'purge') return states ? { states } : {}
-  return { states: ['open', 'quarantined'] }
-}
 
 const planOf = (asked: PlanOptions, { operations: rules }: RuleBook, quick: boolean): Plan => {
   const { kind = 'replay', batch = rules.batch, to, although = [] } = asked

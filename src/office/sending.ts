@@ -1,4 +1,4 @@
-import type { Letters } from '../contracts/letters.ts'
+import type { LetterState, Letters } from '../contracts/letters.ts'
 import type { ItemMark, KeptOperation, Operations } from '../contracts/operations.ts'
 import type { Tools } from '../contracts/tools.ts'
 import type { Transport } from '../contracts/transport.ts'
@@ -34,6 +34,9 @@ interface Gone {
 /** So many batches go together at most, as long as that takes no longer than a glance: whoever pauses it expects it to stop. */
 const WIDEST = 16
 const GLANCE = 100
+
+/** What waits behind letters in these states is held. */
+const HOLDING: readonly LetterState[] = ['open', 'quarantined']
 
 /** What no second try mends: the letter goes nowhere, whoever sends it. */
 const HOPELESS: ReadonlySet<string> = new Set(['unknown_subscription', 'unheard', 'bad_event'])
@@ -248,13 +251,27 @@ export const createSending = (means: Sending) => {
     )
   }
 
-  /** What waits behind a letter goes on before the letter is gone: else nobody could let it go any more. */
+  /**
+   * A letter that holds an order key is given up first, then what waits behind it is let go, then it is removed. Whoever is
+   * paused, or dies, in between leaves a letter that is given up, and of which all of this can be done again.
+   */
   const purge = async (kept: KeptOperation, most: number): Promise<boolean> => {
     const { operation, version } = kept
     const { skips, leaving, at } = await choose(kept, most)
     if (skips.length > 0 && !(await operations.mark(operation.id, version, skips))) return false
     if (leaving.length === 0) return true
-    for (const { kept: each } of leaving) await deadKeys.release(each.letter)
+    const keyed = leaving.filter(({ kept: { letter, state } }) => {
+      return letter.event.extensions.orderkey !== undefined && state !== 'replaying'
+    })
+    const holding = keyed.filter(({ kept: { state } }) => HOLDING.includes(state))
+    if (holding.length > 0) {
+      const letter = { from: HOLDING, to: 'discarded' } as const
+      const giving = holding.map(
+        ({ item: { place } }): ItemMark => ({ place, from: ['waiting'], to: 'waiting', at, letter }),
+      )
+      if (!(await operations.mark(operation.id, version, giving, actOf(operation, 'discard')))) return false
+    }
+    for (const { kept: each } of keyed) await deadKeys.release(each.letter)
     const from = purgeableFrom(operation)
     const marks = leaving.map(
       ({ item: { place } }): ItemMark => ({

@@ -191,7 +191,15 @@ describe('a replay of a whole set', () => {
     await app.office.replay({ ids: [kept!.letter.id] })
     await app.clock.advance(1000)
     expect(state.calls).toEqual(['e-0'])
-    const again = await desk.plan({ ids: [kept!.letter.id] }, { although: ['already done'] })
+    // by a filter it must be said which are meant: else it were all that ever ended, or none
+    for (const word of ['already done', 'on its way'] as const) {
+      const asked = { code: 'bad_usage', message: expect.stringContaining(word) }
+      await expect(desk.plan({ service: SERVICE }, { although: [word] })).rejects.toMatchObject(asked)
+      await expect(app.office.replay({}, { although: [word] })).rejects.toMatchObject(asked)
+    }
+    const done = { service: SERVICE, states: ['resolved'] } as const
+    expect(decisionsOf(await desk.plan(done))).toEqual({ 'already done': 1 })
+    const again = await desk.plan(done, { although: ['already done'] })
     await desk.start(again.operation.id)
     await becomes(app, again.operation.id, 'done')
     expect(state.calls).toHaveLength(2)
@@ -252,6 +260,31 @@ dependencies: { smtp: {} }
     await app.hand.breaker('smtp', 'closed')
     const planned = await desk.plan({}, { although: ['expired'] })
     expect(decisionsOf(planned)).toEqual({ replay: 2 })
+  })
+
+  it('is nothing where nothing fits, and a name that is empty is refused', async () => {
+    await using all = await broken(1)
+    const { app, desk } = all
+    const { operation } = await desk.plan({ service: 'mial-svc' })
+    expect(operation).toMatchObject({ state: 'cancelled', because: 'no letter fits' })
+    expect(await desk.list({ live: true })).toEqual([])
+    await expect(desk.start(operation.id)).rejects.toMatchObject({ code: 'bad_usage' })
+    const bad = { code: 'bad_filter' }
+    const why = { reason: 'test data' }
+    for (const name of ['service', 'topic', 'type', 'code', 'fingerprint', 'beginning'] as const) {
+      for (const filter of [{ [name]: '' }, { [name]: ' ' }] as LetterFilter[]) {
+        await expect(desk.plan(filter, { kind: 'purge' }, why)).rejects.toMatchObject(bad)
+        await expect(app.office.replay(filter)).rejects.toMatchObject(bad)
+        await expect(app.office.discard(filter)).rejects.toMatchObject(bad)
+        await expect(app.office.resolve(filter, why)).rejects.toMatchObject(bad)
+        await expect(app.office.repair(filter, { set: { '$.a': 1 } })).rejects.toMatchObject(bad)
+        await expect(app.office.find(filter)).rejects.toMatchObject(bad)
+        await expect(app.office.list(filter, 1)).rejects.toMatchObject(bad)
+        await expect(app.office.count(filter)).rejects.toMatchObject(bad)
+        await expect(app.office.exportLines(filter).next()).rejects.toMatchObject(bad)
+      }
+    }
+    expect(await desk.list()).toHaveLength(1)
   })
 
   it('goes nowhere where nobody is subscribed, and its letters stay open', async () => {
@@ -378,6 +411,28 @@ describe('a purge', () => {
     expect(purges.map(({ count, reason }) => [count, reason])).toEqual([
       [20, 'test data'],
       [50, 'test data'],
+    ])
+  })
+
+  it('takes by a filter only what is open, unless states are named, and tells how many were in which', async () => {
+    await using all = await broken(4)
+    const { app, state, desk } = all
+    const [first, second] = (await app.office.list({}, 4)).map(({ letter }) => letter.id)
+    await app.office.discard([first!])
+    state.mended = true
+    await app.office.replay({ ids: [second!] })
+    await app.clock.advance(2000)
+    const purge = async (filter: LetterFilter) => {
+      const planned = await desk.plan(filter, { kind: 'purge' }, { reason: 'test data' })
+      await desk.cancel(planned.operation.id)
+      return [planned.operation.found, decisionsOf(planned)]
+    }
+    expect(await purge({ service: SERVICE })).toEqual([{ open: 2 }, { purge: 2 }])
+    const ended = { discarded: 1, resolved: 1 }
+    expect(await purge({ states: ['discarded', 'resolved'] })).toEqual([ended, { purge: 2 }])
+    expect(await purge({ ids: [first!, 'nobody'] })).toEqual([
+      { discarded: 1, unknown: 1 },
+      { purge: 1, 'unknown letter': 1 },
     ])
   })
 

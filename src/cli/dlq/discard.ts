@@ -3,13 +3,13 @@ import { type ActingFlags, actingOf, withActing } from '../acting.ts'
 import { action, type Ended } from '../action.ts'
 import { withProgress } from '../print/progress.ts'
 import { say, sayJson } from '../print/say.ts'
-import { type FilterFlags, withFilter } from './filter.ts'
+import { type FilterFlags, withFilter, withState } from './filter.ts'
 import { openOffice } from './office.ts'
 import { selectionOf } from './select.ts'
 import { tellSkipped } from './skipped.ts'
 
 export const registerDiscard = (dlq: Command): void => {
-  withActing(withFilter(dlq.command('discard')))
+  withState(withActing(withFilter(dlq.command('discard'))), ['open', 'quarantined'])
     .description('give up dead letters for good; what waits behind them with their order key goes on')
     .argument('[ids...]', 'ids of letters, or their beginnings')
     .action(action(discard))

@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { systemClock } from '../../adapters/system/clock.ts'
 import type { LetterFilter, LetterState } from '../../contracts/letters.ts'
 import { ReprieveError } from '../../core/error.ts'
@@ -27,7 +27,26 @@ export interface FilterFlags extends Common {
   readonly error?: string
   readonly payload?: string
   readonly where?: string
+  readonly state?: LetterState | 'all' | readonly StateFlag[]
 }
+
+type StateFlag = LetterState | 'all'
+
+/** By the states that letters are in, too; said again, in one of several. */
+export const withState = (
+  command: Command,
+  states: readonly LetterState[],
+  about = `in this state, else ${states.join(' or ')}; may be said again`,
+): Command =>
+  command.addOption(
+    new Option('--state <state>', about)
+      .choices([...states, 'all'])
+      .argParser((text: string, before: readonly StateFlag[] = []): readonly StateFlag[] => {
+        const state = [...states, 'all' as const].find((each) => each === text)
+        if (state) return [...before, state]
+        throw new InvalidArgumentError(`Allowed choices are ${[...states, 'all'].join(', ')}.`)
+      }),
+  )
 
 const moment = (text: string): Instant => asMoment(text, systemClock.now())
 
@@ -53,8 +72,14 @@ export const withFilter = (command: Command): Command =>
 export const filterOf = (flags: FilterFlags): LetterFilter => {
   const { service, topic, event, category, kind, code, group, from, to, error, payload, where } = flags
   const filter = { service, topic, type: event, category, kind, code, fingerprint: group, from, to }
-  const named = Object.entries({ ...filter, error, payload, where })
+  const named = Object.entries({ ...filter, error, payload, where, ...statesOf(flags) })
   return Object.fromEntries(named.filter(([, value]) => value !== undefined))
+}
+
+const statesOf = ({ state }: FilterFlags): Pick<LetterFilter, 'states'> => {
+  // where one state is asked for, as of a list, the command itself sees to it
+  if (state === undefined || typeof state === 'string') return {}
+  return { states: STATES.filter((each) => state.includes('all') || state.includes(each)) }
 }
 
 /** With the whole fingerprint of the group. A group that is not there is a mistake, not an empty answer. */

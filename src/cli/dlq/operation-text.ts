@@ -17,6 +17,7 @@ export const operationText = (kept: KeptOperation, now = systemClock.now()): str
   const { operation, holder } = kept
   const { id, kind, state, since, paused, by, at, reason, chosen, plan, hash, until, approval, because } =
     operation
+  const { found = {} } = operation
   const { canary, rate, batch, to, although } = plan
   const how = [
     canary && `${canary.size} canaries first, at most ${Math.round(canary.deaths * 100)}% of them dead again`,
@@ -29,6 +30,7 @@ export const operationText = (kept: KeptOperation, now = systemClock.now()): str
     ['asked for by', `${by}, ${iso(at)}${reason === undefined ? '' : `: ${reason}`}`],
     ['chosen by', JSON.stringify(chosen)],
     ['set', `${totalOf(kept)} letters, ${hash ?? 'not frozen yet'}`],
+    ...(tells(found) ? [['in states', statesText(found)] as const] : []),
     ['how', how.join('; ')],
   ]
   if (approval) rows.push(['approved by', `${approval.by}, ${iso(approval.at)}`])
@@ -44,6 +46,15 @@ export const operationText = (kept: KeptOperation, now = systemClock.now()): str
     countsText(kept),
   ].join('\n\n')
 }
+
+/** That all are open is what one expects. */
+const tells = (found: Found): boolean => Object.keys(found).some((state) => state !== 'open')
+const statesText = (found: Found): string =>
+  Object.entries(found)
+    .map(([state, count]) => `${count} ${state}`)
+    .join(', ')
+
+type Found = NonNullable<KeptOperation['operation']['found']>
 
 export const stateText = ({ operation: { state, paused } }: KeptOperation): string => {
   const text = paused && isLive(state) ? `${state}, paused` : state

@@ -3,17 +3,19 @@ import { needReason } from '../../office/index.ts'
 import { type ActingFlags, actingOf, withActing } from '../acting.ts'
 import { action, type Ended } from '../action.ts'
 import { say, sayJson } from '../print/say.ts'
-import { withFilter } from './filter.ts'
+import { STATES, withFilter, withState } from './filter.ts'
 import { openOffice } from './office.ts'
 import { countsText } from './operation-text.ts'
-import { type PaceFlags, tellPlanned, withPace } from './replay.ts'
+import { fitsNothing, type PaceFlags, tellNothing, tellPlanned, withPace } from './replay.ts'
 import { checkSelection, type SelectionFlags, selectionOf } from './selection.ts'
 import { watchOperation } from './watch.ts'
 
 interface PurgeFlags extends SelectionFlags, ActingFlags, PaceFlags {}
 
+const STATE = 'in this state, else only what is open; may be said again'
+
 export const registerPurge = (dlq: Command): void => {
-  withPace(withActing(withFilter(dlq.command('purge'))))
+  withState(withPace(withActing(withFilter(dlq.command('purge')))), STATES, STATE)
     .description('take dead letters away for good; what waits behind them with their order key goes on')
     .argument('[ids...]', 'ids of letters, or their beginnings')
     .action(action(purge))
@@ -30,6 +32,7 @@ const purge = async (flags: PurgeFlags, typed: readonly string[]): Promise<Ended
   const pace = { ...(batch !== undefined && { batch }), ...(rate !== undefined && { rate }) }
   const planned = await operations.plan(filter, { kind: 'purge', ...pace }, actingOf(flags))
   const { id, state } = planned.operation
+  if (fitsNothing(planned)) return tellNothing(planned, flags)
   if (flags.dryRun || state === 'needs approval') return tellPlanned(planned, flags)
   await operations.start(id, actingOf(flags))
   const working = operations.work(id)

@@ -14,7 +14,7 @@ import { calmOnStderr, strong } from '../print/paint.ts'
 import { withProgress } from '../print/progress.ts'
 import { remark, say, sayJson } from '../print/say.ts'
 import { diffText } from './differences.ts'
-import { type FilterFlags, withFilter } from './filter.ts'
+import { type FilterFlags, withFilter, withState } from './filter.ts'
 import { wholeIds } from './find.ts'
 import { openOffice } from './office.ts'
 import { selectionOf } from './select.ts'
@@ -39,7 +39,7 @@ const asVersion = (text: string): number => {
 const several = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
 
 export const registerRepair = (dlq: Command): void => {
-  withActing(withFilter(dlq.command('edit').alias('repair')))
+  withState(withActing(withFilter(dlq.command('edit').alias('repair'))), ['open', 'quarantined'])
     .description('mend what dead letters carry before they are replayed; the originals are kept')
     .argument('[ids...]', 'ids of letters, or their beginnings')
     .option('--patch <file>', 'a JSON Patch (RFC 6902) for the payload, from a file')

@@ -8,9 +8,9 @@ import { action, type Ended } from '../action.ts'
 import { asDuration } from '../options.ts'
 import { inert } from '../print/inert.ts'
 import { remark, say, sayJson } from '../print/say.ts'
-import { withFilter } from './filter.ts'
+import { STATES, withFilter, withState } from './filter.ts'
 import { openOffice } from './office.ts'
-import { operationText } from './operation-text.ts'
+import { operationText, totalOf } from './operation-text.ts'
 import { checkSelection, type SelectionFlags, selectionOf } from './selection.ts'
 import { watchOperation } from './watch.ts'
 
@@ -38,8 +38,10 @@ export const withPace = (command: Command): Command =>
     .option('--watch', 'stay until the last of them has ended')
     .option('--jsonl', 'a line of JSON for each step, for programs')
 
+const STATE = "in this state, else what is open; others go only --although 'already done' or 'on its way'"
+
 export const registerReplay = (dlq: Command): void => {
-  withPace(withActing(withFilter(dlq.command('replay'))))
+  withState(withPace(withActing(withFilter(dlq.command('replay')))), STATES, STATE)
     .description('send dead letters back to the service that failed')
     .argument('[ids...]', 'ids of letters, or their beginnings')
     .option('--wait <duration>', 'wait so long to hear how they ended', asDuration)
@@ -65,6 +67,7 @@ const replay = async (flags: ReplayFlags, typed: readonly string[]): Promise<End
   const filter = await selectionOf(office, flags, typed)
   const planned = await operations.plan(filter, planOf(flags), actingOf(flags))
   const { id, state } = planned.operation
+  if (fitsNothing(planned)) return tellNothing(planned, flags)
   if (flags.dryRun || state === 'needs approval') return tellPlanned(planned, flags)
   await operations.start(id, actingOf(flags))
   // from here on it works on it, and takes over what arrives: receipts, and letters of those that died again
@@ -106,6 +109,18 @@ export const tellPlanned = (planned: KeptOperation, { json, jsonl }: SelectionFl
   return 0
 }
 
+/** Nothing is left of it: its operation is over already. */
+export const fitsNothing = (planned: KeptOperation): boolean => totalOf(planned) === 0
+
+/** Most likely a slip, but for who asked for all there is. */
+export const tellNothing = (planned: KeptOperation, flags: SelectionFlags & PaceFlags): Ended => {
+  const { id, state, because } = planned.operation
+  if (flags.jsonl || (flags.json && (flags.dryRun || planned.operation.kind === 'purge'))) sayJson(planned)
+  else if (flags.json) sayJson({ operation: id, state, because, sent: [], skipped: [] })
+  else say('no dead letter fits')
+  return flags.all ? 0 : 1
+}
+
 const tell = async (
   office: Office,
   kept: KeptOperation,
@@ -129,7 +144,7 @@ const tell = async (
   } else if (flags.jsonl) sayJson(kept)
   else {
     const sent = onTheWay + counts.resolved + counts['dead again']
-    say(sent + left === 0 ? 'no open dead letter fits' : `${sent} sent`)
+    say(`${sent} sent`)
     const notSent = counts.skipped + counts.failed
     if (notSent > 0) await tellLeft(office, operation.id, notSent)
     if (counts.waiting > 0) say(`${counts.waiting} not sent`)

@@ -4,13 +4,13 @@ import { type ActingFlags, actingOf, withActing } from '../acting.ts'
 import { action, type Ended } from '../action.ts'
 import { withProgress } from '../print/progress.ts'
 import { say, sayJson } from '../print/say.ts'
-import { type FilterFlags, withFilter } from './filter.ts'
+import { type FilterFlags, withFilter, withState } from './filter.ts'
 import { openOffice } from './office.ts'
 import { selectionOf } from './select.ts'
 import { tellSkipped } from './skipped.ts'
 
 export const registerResolve = (dlq: Command): void => {
-  withActing(withFilter(dlq.command('resolve')))
+  withState(withActing(withFilter(dlq.command('resolve'))), ['open', 'quarantined', 'dead again'])
     .description(
       'say that dead letters were dealt with elsewhere; what waits behind them with their order key goes on',
     )
