@@ -30,11 +30,10 @@ export const replayParcel = (
     event: {
       ...event,
       ...own,
-      headers: {
-        ...event.headers,
+      headers: carrying(event, {
         ...replayHeaders(letter),
         ...(own.id !== undefined && { 'x-idempotency-key': own.id }),
-      },
+      }),
     },
     trail: {
       ...freshTrail,
@@ -56,11 +55,16 @@ export const replayHeaders = ({ event, trail }: Sendable) => ({
 /** For all that are subscribed, as a new event: some of them have done the old one, and dedup would pass it by. */
 export const publishedAnew = ({ letter, repair }: Mended, operation: string): Event => {
   const event = currentEvent(letter, repair)
-  return {
-    ...event,
-    id: `${event.id}~${operation}`,
-    headers: { ...event.headers, 'x-replayed': 'true', 'x-original-id': event.id },
-  }
+  const id = `${event.id}~${operation}`
+  const headers = carrying(event, { ...replayHeaders(letter), 'x-idempotency-key': id })
+  return { ...event, id, headers }
+}
+
+/** Ours take the place of what the event had by these names, however they are written: two of one name contradict. */
+const carrying = ({ headers }: Event, own: Event['headers']): Event['headers'] => {
+  const kept: Record<string, string> = {}
+  for (const name in headers) if (!(name.toLowerCase() in own)) kept[name] = headers[name]!
+  return { ...kept, ...own }
 }
 
 /** Letters that go back to the same subscription, together. */
