@@ -128,6 +128,8 @@ export interface Operation {
   readonly found?: Readonly<Partial<Record<LetterState | 'unknown', number>>>
   /** Its letters were named one by one: they re-enter as often as they are named. */
   readonly named?: boolean
+  /** From when on it goes at its pace, and how many had left before: canaries, and what went before a pause. */
+  readonly pace?: { readonly at: Instant; readonly left: number }
   /** What is not begun by then is cancelled. */
   readonly until?: Instant
   readonly approval?: Approval
@@ -141,6 +143,15 @@ export type ItemCounts = Readonly<Record<ItemState, number>>
 export const NO_ITEMS: ItemCounts = Object.fromEntries(
   ITEM_STATES.map((state) => [state, 0]),
 ) as ItemCounts & {}
+
+export const paceFrom = (counts: ItemCounts, at: Instant): NonNullable<Operation['pace']> => ({
+  at,
+  left: lettersIn(counts) - counts.waiting,
+})
+
+/** How many letters it is about: those it passes by are none of them. */
+export const lettersIn = (counts: ItemCounts): number =>
+  ITEM_STATES.reduce((sum, state) => (state === 'skipped' ? sum : sum + counts[state]), 0)
 
 /** What is to be done next by whoever works on it. */
 export type Step =

@@ -47,7 +47,8 @@ export interface TendOptions extends Pick<Retending, 'owner' | 'note' | 'ticket'
 }
 
 const MOST_COUNTED = 10_000
-const MOST_GROUPS = 10_000
+/** All of them: tallies are read of every group, too. */
+const MOST_GROUPS = 2 ** 31 - 1
 const SOME = 200
 const TREND = 24
 const MOST_TEXT = 2000

@@ -2,7 +2,7 @@ import type { LetterFilter } from '../contracts/letters.ts'
 import type { Item, KeptOperation } from '../contracts/operations.ts'
 import type { ActName } from '../core/acts.ts'
 import { ReprieveError } from '../core/error.ts'
-import { firstOf, type ItemState, isLive, type Operation } from '../core/operation.ts'
+import { firstOf, type ItemState, isLive, lettersIn, type Operation, paceFrom } from '../core/operation.ts'
 import type { Acting } from './acting.ts'
 import { actOnOperation, type DeskOptions, type FreezeFor, type PlanOptions } from './planning.ts'
 
@@ -76,7 +76,8 @@ export const createOperations = (options: DeskOptions, freezeFor: FreezeFor): Op
       const kept = (await operations.read(id))!
       const operation = next(kept)
       if (!operation) return kept
-      const changed = await operations.change(operation, kept.version, actOnOperation(actor, id, by, act))
+      const told = actOnOperation(actor, id, by, act, lettersIn(kept.counts))
+      const changed = await operations.change(operation, kept.version, told)
       if (!changed) continue
       working.ring()
       return changed
@@ -89,16 +90,17 @@ export const createOperations = (options: DeskOptions, freezeFor: FreezeFor): Op
     throw new ReprieveError('bad_usage', `operation ${id} can't be ${what}: it is ${state}${why}`)
   }
 
-  const begin = (operation: Operation): Operation => {
+  const begin = ({ operation, counts }: Pick<KeptOperation, 'operation' | 'counts'>): Operation => {
     const { until: _, ...rest } = operation
-    return { ...rest, state: firstOf(operation), since: clock.now() }
+    const since = clock.now()
+    return { ...rest, state: firstOf(operation), since, pace: paceFrom(counts, since) }
   }
 
   const start: OperationsDesk['start'] = (id, by = {}) =>
-    change(id, by, 'operation start', ({ operation }) => {
+    change(id, by, 'operation start', ({ operation, counts }) => {
       if (operation.state === 'needs approval' || operation.state === 'approved') return undefined
       if (operation.state !== 'frozen') refuse(operation, 'begun')
-      return begin(operation)
+      return begin({ operation, counts })
     })
 
   const show = async (id: string): Promise<KeptOperation> => {
@@ -148,12 +150,14 @@ export const createOperations = (options: DeskOptions, freezeFor: FreezeFor): Op
         return { ...operation, paused: { by: who, at: clock.now(), ...because } }
       }),
     resume: (id, by = {}) =>
-      change(id, by, 'operation resume', ({ operation }) => {
+      change(id, by, 'operation resume', ({ operation, counts }) => {
         const { paused, ...rest } = operation
         if (!isLive(rest.state)) refuse(operation, 'resumed')
-        if (rest.state === 'frozen') return begin(rest)
+        if (rest.state === 'frozen') return begin({ operation: rest, counts })
+        const now = clock.now()
         // canaries that were not back in time have as long once more
-        return paused && { ...rest, ...(rest.state === 'watching' && { since: clock.now() }) }
+        const watching = rest.state === 'watching' && { since: now }
+        return paused && { ...rest, ...watching, pace: paceFrom(counts, now) }
       }),
     cancel: (id, by = {}) =>
       change(id, by, 'operation cancel', ({ operation }) => {

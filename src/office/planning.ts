@@ -7,6 +7,7 @@ import { ReprieveError } from '../core/error.ts'
 import {
   type Canary,
   firstOf,
+  lettersIn,
   type Operation,
   type OperationKind,
   OVERRIDES,
@@ -129,7 +130,9 @@ export const createPlanning = (options: DeskOptions): FreezeFor => {
           }
           return {
             operation: next,
-            act: quick ? undefined : actOnOperation(actor, begun.id, by, 'operation plan', details),
+            act: quick
+              ? undefined
+              : actOnOperation(actor, begun.id, by, 'operation plan', lettersIn(counts), details),
           }
         },
       },
@@ -161,8 +164,9 @@ export const actOnOperation = (
   id: string,
   by: Acting,
   act: ActName,
+  count: number,
   details: Details = {},
-): Act => ({ ...actor(by, act, details), target: `operation ${id}`, count: 1 })
+): Act => ({ ...actor(by, act, details), target: `operation ${id}`, count })
 
 const planOf = (asked: PlanOptions, { operations: rules }: RuleBook, quick: boolean): Plan => {
   const { kind = 'replay', batch = rules.batch, to, although = [] } = asked

@@ -2,10 +2,10 @@ import type { LetterFilter } from '../contracts/letters.ts'
 import type { KeptOperation, Operations } from '../contracts/operations.ts'
 import type { Tools } from '../contracts/tools.ts'
 import { ReprieveError } from '../core/error.ts'
-import type { Override } from '../core/operation.ts'
+import type { Operation, Override } from '../core/operation.ts'
 import type { Acting } from './acting.ts'
 import type { FreezeFor } from './planning.ts'
-import type { Working } from './working.ts'
+import { actBy, type Working } from './working.ts'
 
 export interface ReplayOptions extends Acting {
   /** What is passed over on purpose; the audit has it. */
@@ -51,7 +51,7 @@ export const createQuick = ({ operations, working, freezeFor, tools, whyNot }: Q
     try {
       const kept = await freezeFor(filter, { although }, by, { quick: true, id, approved: byRule === true })
       if (kept.operation.state === 'needs approval') {
-        await over(kept)
+        await over(kept, 'it needs approval')
         throw new ReprieveError('not_allowed', `${kept.counts.waiting} letters need approval`, {
           fix: 'plan an operation: office.operations.plan, or reprieve dlq replay',
         })
@@ -59,7 +59,7 @@ export const createQuick = ({ operations, working, freezeFor, tools, whyNot }: Q
       try {
         await working.drive(id, { strict: true })
       } catch (error) {
-        await over((await operations.read(id))!)
+        await over((await operations.read(id))!, 'not all could be sent')
         throw error
       }
       return await resultOf(id)
@@ -69,9 +69,11 @@ export const createQuick = ({ operations, working, freezeFor, tools, whyNot }: Q
   }
 
   /** Nothing of it is left to be done: its letters are free. */
-  const over = async ({ operation, version }: KeptOperation): Promise<void> => {
-    const because = 'not all could be sent'
-    await operations.change({ ...operation, state: 'cancelled', since: tools.clock.now(), because }, version)
+  const over = async (kept: KeptOperation, because: string): Promise<void> => {
+    const since = tools.clock.now()
+    const { until: _, ...operation } = kept.operation
+    const next: Operation = { ...operation, state: 'cancelled', since, because }
+    await operations.change(next, kept.version, actBy(kept, 'operation cancel', since, because))
   }
 
   const resultOf = async (id: string): Promise<ReplayResult> => {

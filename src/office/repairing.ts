@@ -187,6 +187,6 @@ const shortOf = (change: Json): Json => {
 export const deskOf = ({ desk }: Letters): Desk => {
   if (desk) return desk
   throw new ReprieveError('bad_usage', 'the store of these letters can only mark them', {
-    fix: 'keep letters in sqlite:',
+    fix: 'keep letters in sqlite: or postgres://',
   })
 }

@@ -102,11 +102,14 @@ export const createRetention = ({ letters, deadKeys, tools, actor, book }: Reten
           return done.removed > 0
         }
         for (const states of [AT_REST, ['replaying'] as const]) {
+          let after: string | undefined // the last that stays: behind it are more
           for (let on = true; on && removed < most && !signal?.aborted; ) {
             const wanted = Math.min(BATCH, most - removed)
-            const found = await letters.find({ ...pair, to, states }, wanted)
-            const past = found.filter(({ state, stateAt }) => state !== 'replaying' || stateAt < to)
-            on = past.length > 0 && (await remove(past)) && found.length === wanted
+            const found = await letters.find({ ...pair, to, states }, wanted, after)
+            const isPast = ({ state, stateAt }: KeptLetter) => state !== 'replaying' || stateAt < to
+            const past = found.filter(isPast)
+            after = found.findLast((kept) => !isPast(kept))?.letter.id ?? after
+            on = (past.length === 0 || (await remove(past))) && found.length === wanted
           }
         }
       }

@@ -1,7 +1,16 @@
 import type { KeptOperation, Operations } from '../contracts/operations.ts'
 import type { Tools } from '../contracts/tools.ts'
+import type { ActName } from '../core/acts.ts'
 import type { Act, Details } from '../core/audit.ts'
-import { isLive, isUnderWay, mayFollow, nextStep, type Operation } from '../core/operation.ts'
+import {
+  isLive,
+  isUnderWay,
+  lettersIn,
+  mayFollow,
+  nextStep,
+  type Operation,
+  paceFrom,
+} from '../core/operation.ts'
 import type { Instant, Millis } from '../core/time.ts'
 import { hashOfSet } from './freezing.ts'
 import type { createSending } from './sending.ts'
@@ -65,17 +74,24 @@ export const createWorking = ({ operations, tools, sending, name, prepare }: Wor
   }
 
   const become = async (
-    { operation, version }: KeptOperation,
+    kept: KeptOperation,
     state: Operation['state'],
     because?: string,
   ): Promise<unknown> => {
+    const { operation, version, counts } = kept
     if (!mayFollow(operation.state, state)) return undefined
     const now = clock.now()
-    const next = { ...operation, state, since: now, ...(because !== undefined && { because }) }
+    // until when it had to be begun is over with that
+    const { until: _, ...rest } = operation
+    const next: Operation = {
+      ...{ ...rest, state, since: now },
+      ...(state === 'ramp' && { pace: paceFrom(counts, now) }),
+      ...(because !== undefined && { because }),
+    }
     const ended = state === 'stopped' || state === 'cancelled'
     if (ended) journal({ at: now, is: 'notice', text: `operation ${operation.id} ${state}: ${because}` })
     const act = ended
-      ? actBy(operation, state === 'stopped' ? 'operation stop' : 'operation cancel', now, because)
+      ? actBy(kept, state === 'stopped' ? 'operation stop' : 'operation cancel', now, because)
       : undefined
     return operations.change(next, version, act)
   }
@@ -122,7 +138,7 @@ export const createWorking = ({ operations, tools, sending, name, prepare }: Wor
       case 'pause': {
         const { by, id } = operation
         const at = clock.now()
-        const act = actBy(operation, 'operation pause', at, next.because)
+        const act = actBy(kept, 'operation pause', at, next.because)
         journal({ at, is: 'notice', text: `operation ${id} paused: ${next.because}` })
         await operations.change(
           { ...operation, paused: { by, at, because: next.because } },
@@ -241,12 +257,17 @@ const canGoOn = ({ operation: { state, paused } }: KeptOperation): boolean =>
   isLive(state) && isUnderWay(state) && !paused
 
 /** What an operation does by itself is in the name of who asked for it. */
-const actBy = (operation: Operation, act: string, at: Instant, reason: string | undefined): Act => ({
+export const actBy = (
+  { operation, counts }: KeptOperation,
+  act: ActName,
+  at: Instant,
+  reason: string | undefined,
+): Act => ({
   at,
   who: operation.by,
   act,
   target: `operation ${operation.id}`,
-  count: 1,
+  count: lettersIn(counts),
   ...(reason !== undefined && { reason }),
   details: { byItself: true } satisfies Details,
 })

@@ -61,8 +61,8 @@ describe('a replay of a whole set', () => {
     expect(state.calls.slice(1)).toEqual(Array.from({ length: 120 }, (_, n) => `e-${n}`))
     expect(await app.office.count({ states: ['open'] })).toBe(1)
     expect(await acts(app)).toEqual([
-      ['operation plan', 'ann', 1],
-      ['operation start', 'ann', 1],
+      ['operation plan', 'ann', 120],
+      ['operation start', 'ann', 120],
       ['replay', 'ann', 50],
       ['replay', 'ann', 70],
     ])
@@ -78,7 +78,7 @@ describe('a replay of a whole set', () => {
     expect(stopped.operation.because).toBe('5 of 5 canaries died again')
     expect(stopped.counts).toMatchObject({ 'dead again': 5, waiting: 25 })
     expect(state.calls).toHaveLength(5)
-    expect((await acts(app)).at(-1)).toEqual(['operation stop', 'somebody', 1])
+    expect((await acts(app)).at(-1)).toEqual(['operation stop', 'somebody', 30])
     state.mended = true
     const next = await desk.plan({}, { canary: 5 })
     expect(decisionsOf(next)).toEqual({ replay: 25, 're-entry limit': 5 })
@@ -298,24 +298,6 @@ dependencies: { smtp: {} }
     expect(await app.office.count({ states: ['open'] })).toBe(2)
     expect((await acts(app)).map(([act]) => act)).toContain('replay undone')
   })
-
-  it('goes to another service, or anew to all that are subscribed, where that is asked', async () => {
-    await using all = await broken(2)
-    const { app, state, desk } = all
-    await desk.cancel((await desk.plan({})).operation.id)
-    const [one, two] = (await app.office.list({}, 2)).map(({ letter }) => letter)
-    state.mended = true
-    const anew = await desk.plan({ ids: [one!.id] }, { to: 'topic' })
-    await desk.start(anew.operation.id)
-    const done = await becomes(app, anew.operation.id, 'done')
-    expect(done.counts).toMatchObject({ resolved: 1 })
-    await app.clock.advance(1000)
-    expect(state.calls).toEqual([`${one!.event.id}~${anew.operation.id}`])
-    expect(await app.office.show(one!.id)).toMatchObject({ state: 'resolved' })
-    const other = await desk.plan({ ids: [two!.id] }, { to: { service: SERVICE } })
-    await desk.start(other.operation.id)
-    expect((await becomes(app, other.operation.id, 'done')).counts).toMatchObject({ resolved: 1 })
-  })
 })
 
 describe('approval', () => {
@@ -337,7 +319,13 @@ describe('approval', () => {
     })
     const approved = await desk.approve(id, { as: 'bob', hash: hash!.slice(0, 12) })
     expect(approved.operation.approval).toMatchObject({ by: 'bob', hash })
-    expect((await becomes(app, id, 'done')).counts).toMatchObject({ resolved: 5 })
+    const done = await becomes(app, id, 'done')
+    expect(done.counts).toMatchObject({ resolved: 5 })
+    expect(done.operation.until).toBeUndefined()
+    expect((await acts(app)).slice(0, 2)).toEqual([
+      ['operation plan', 'ann', 5],
+      ['operation approve', 'bob', 5],
+    ])
     await expect(desk.approve(id, { as: 'bob' })).rejects.toMatchObject({ code: 'bad_usage' })
     await expect(app.office.replay({})).resolves.toEqual({ sent: [], skipped: [] })
   })
@@ -345,8 +333,13 @@ describe('approval', () => {
   it('is not asked for few, and nothing quick goes past it', async () => {
     await using all = await broken(3, yaml)
     const { app, desk, state } = all
-    await expect(app.office.replay({})).rejects.toMatchObject({ code: 'not_allowed' })
+    await expect(app.office.replay({}, { as: 'ann' })).rejects.toMatchObject({ code: 'not_allowed' })
     expect(state.calls).toEqual([])
+    const [refused] = await app.audit.list({ act: 'operation cancel' })
+    expect(refused).toMatchObject({ who: 'ann', count: 3, reason: 'it needs approval' })
+    expect((await desk.list())[0]!.operation).toMatchObject({
+      ...{ state: 'cancelled', because: 'it needs approval' },
+    })
     const [one] = await app.office.list({}, 1)
     expect((await app.office.replay({ ids: [one!.letter.id] })).sent).toHaveLength(1)
     expect((await desk.plan({})).operation.state).toBe('frozen')
@@ -387,6 +380,9 @@ services: { ${SERVICE}: { deadLetter: { reprocessing: automatic } } }
     await using all = await broken(2, always)
     const planned = await all.desk.plan({})
     expect(decisionsOf(planned)).toEqual({ replay: 2 })
+    // a number is about the size of the set, whatever the rules say of its letters
+    await using many = await broken(3, always.replace('always', '{ above: 2 }'))
+    expect(decisionsOf(await many.desk.plan({}))).toEqual({ 'needs approval': 3 })
     await using other = await broken(2, 'version: 1\noperations: { approval: always }\n')
     expect(decisionsOf(await other.desk.plan({}))).toEqual({ 'needs approval': 2 })
   })

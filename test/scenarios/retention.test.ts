@@ -6,6 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { Permanent, type Reprieve, reprieve } from '../../src/index.ts'
 import { readRules } from '../../src/rules/index.ts'
 import { testTools } from '../../src/testing/tools.ts'
+import { someLetters } from './letters.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'reprieve-retention-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -58,6 +59,23 @@ services: { pay: { order: key, afterDeath: hold } }`
     expect((await app.audit.verify()).broken).toBeUndefined()
     const runs = facts.filter((fact) => fact.is === 'job' && fact.name === 'retention')
     expect(runs.length).toBe(4)
+    await close()
+  })
+
+  it('finds what is on its way for too long behind a hundred that just left', async () => {
+    const book = 'retention: off\ndefaults: { deadLetter: { retention: 1d } }'
+    const { app, clock, close } = await opened('behind', book)
+    const { letters } = app.store
+    const old = clock.now() - 3 * 24 * 60 * MINUTE
+    const all = someLetters(121, 'pay', old)
+    await letters.keep(all)
+    const marked = (at: number, some: readonly { readonly id: string }[]) =>
+      letters.mark(some.map(({ id }) => ({ id, from: ['open'], to: 'replaying', at })))
+    // the oldest by their burial lie behind all others
+    await marked(old + 1000, all.slice(0, 6))
+    await marked(clock.now(), all.slice(6))
+    expect(await clock.runUntil(app.office.removePast())).toMatchObject({ removed: 6 })
+    expect(await app.office.count({ states: ['replaying'] })).toBe(115)
     await close()
   })
 

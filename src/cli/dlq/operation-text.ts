@@ -34,7 +34,7 @@ export const operationText = (kept: KeptOperation, now = systemClock.now()): str
     ['how', how.join('; ')],
   ]
   if (approval) rows.push(['approved by', `${approval.by}, ${iso(approval.at)}`])
-  if (until !== undefined && isLive(state) && state !== 'ramp') rows.push(['until', iso(until)])
+  if (until !== undefined && isLive(state)) rows.push(['until', iso(until)])
   if (paused)
     rows.push(['paused by', `${paused.by}${paused.because === undefined ? '' : `: ${paused.because}`}`])
   if (because !== undefined) rows.push(['because', because])
@@ -74,7 +74,6 @@ export const progressText = (kept: KeptOperation, now: number): string => {
   const { counts, operation } = kept
   const { skipped, waiting, sending, sent } = counts
   const total = totalOf(kept) - skipped
-  const left = waiting + sending + sent
   const ended = ENDS.map((state) => [state, counts[state]] as const).filter(([, count]) => count > 0)
   const parts = [
     `${total - waiting} of ${total}`,
@@ -82,11 +81,13 @@ export const progressText = (kept: KeptOperation, now: number): string => {
     ...(sending + sent > 0 ? [`${sending + sent} on the way`] : []),
     ...(skipped > 0 ? [`${skipped} skipped`] : []),
   ]
-  const done = total - waiting
-  const took = now - operation.since
+  // by what left since it goes at its pace: neither canaries that were waited for nor a pause tell how fast it is
+  const { at, left } = operation.pace ?? { at: operation.since, left: 0 }
+  const done = total - waiting - left
+  const took = now - at
   const rest =
-    operation.state === 'ramp' && done > 0 && waiting > 0 && took > 2000
-      ? `, about ${Math.max(1, Math.round(((took / done) * left) / 1000))} s left`
+    operation.state === 'ramp' && !operation.paused && done > 0 && waiting > 0 && took > 2000
+      ? `, about ${Math.max(1, Math.round(((took / done) * waiting) / 1000))} s left`
       : ''
   return `${operation.paused ? 'paused' : operation.state}: ${parts.join(', ')}${rest}`
 }
