@@ -13,11 +13,20 @@ export interface Pace {
   readonly batches: number
   /** Batches whose handler took longer than it may. */
   readonly batchTimeouts: number
+  /** Batches in which something critical failed. */
+  readonly criticalBatches: number
 }
 
-const NAMES = ['attempts', 'retries', 'duplicates', 'batches', 'batchTimeouts'] as const
+const NAMES = ['attempts', 'retries', 'duplicates', 'batches', 'batchTimeouts', 'criticalBatches'] as const
 
-export const NO_PACE: Pace = { attempts: 0, retries: 0, duplicates: 0, batches: 0, batchTimeouts: 0 }
+export const NO_PACE: Pace = {
+  attempts: 0,
+  retries: 0,
+  duplicates: 0,
+  batches: 0,
+  batchTimeouts: 0,
+  criticalBatches: 0,
+}
 
 export type Paces = Readonly<Record<string, Pace>>
 

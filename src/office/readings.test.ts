@@ -77,17 +77,27 @@ describe('readings', () => {
   })
 
   it('are shares of what services did, and silent about too few', () => {
-    const pace = { ...NO_PACE, attempts: 90, retries: 9, duplicates: 10, batches: 20, batchTimeouts: 2 }
+    const pace = {
+      ...NO_PACE,
+      attempts: 90,
+      retries: 9,
+      duplicates: 10,
+      batches: 20,
+      batchTimeouts: 2,
+      criticalBatches: 1,
+    }
     expect(figures({ paces: new Map([['mail-svc', pace]]) })).toMatchObject({
       'retryRate of mail-svc > 0.1': 0.1,
       'duplicates of mail-svc > 0.2': 0.1,
       'batchTimeouts of mail-svc > 0.05': 0.1,
+      'criticalBatches of mail-svc > 0': 1,
     })
     const few = { ...NO_PACE, attempts: 1, retries: 1, duplicates: 2, batches: 9, batchTimeouts: 9 }
     expect(figures({ paces: new Map([['mail-svc', few]]) })).toEqual({
       'retryRate of mail-svc > 0.1': undefined,
       'duplicates of mail-svc > 0.2': 2 / 3,
       'batchTimeouts of mail-svc > 0.05': undefined,
+      'criticalBatches of mail-svc > 0': 0,
     })
   })
 

@@ -74,6 +74,10 @@ const ofLetters = (
   const buried = oldest.get(service)
   return [
     ...byRule('depth').map(({ alert, alike }) => reading(service, alert, sum(alike), sum(alike))),
+    ...byRule('quarantined').map(({ alert, alike }) => {
+      const aside = sum(alike.filter(({ state }) => state === 'quarantined'))
+      return reading(service, alert, aside, aside)
+    }),
     ...byRule('errorShare').map(({ alert, alike }) => {
       const most = Math.max(...[...Map.groupBy(alike, errorOf).values()].map(sum))
       return share(service, alert, most, sum(alike))
@@ -84,16 +88,18 @@ const ofLetters = (
 }
 
 const ofPace = (book: RuleBook, service: string, pace: Pace): readonly Reading[] => {
-  const { attempts, retries, duplicates, batches, batchTimeouts } = pace
+  const { attempts, retries, duplicates, batches, batchTimeouts, criticalBatches } = pace
   const shares = [
     ['retryRate', retries, attempts],
     ['duplicates', duplicates, attempts + duplicates],
     ['batchTimeouts', batchTimeouts, batches],
   ] as const
-  return shares.flatMap(([metric, some, all]) => {
+  const rates = shares.flatMap(([metric, some, all]) => {
     const alert = ruleFor(book, service, ANY, metric)
     return alert ? [share(service, alert, some, all)] : []
   })
+  const critical = ruleFor(book, service, ANY, 'criticalBatches')
+  return critical ? [...rates, reading(service, critical, criticalBatches, criticalBatches)] : rates
 }
 
 /** What waits has not been looked into: the rule is that of the service, not of its events. */

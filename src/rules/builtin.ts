@@ -152,6 +152,16 @@ export const METRICS = {
     action: 'Make batches smaller or their timeout longer',
   },
   duplicates: { unit: 'ratio', severity: 'warning', action: 'Ask the producer why it publishes twice' },
+  quarantined: {
+    unit: 'count',
+    severity: 'critical',
+    action: 'Find out what is in the message; release or discard it',
+  },
+  criticalBatches: {
+    unit: 'count',
+    severity: 'critical',
+    action: 'Events that matter failed with their batch: look at them first',
+  },
 } as const satisfies Record<string, { unit: Unit; severity: Severity; action: string }>
 
 export type Metric = keyof typeof METRICS
@@ -163,4 +173,6 @@ export const THRESHOLDS: Readonly<Partial<Record<Metric, number>>> = {
   breakerOpen: 5 * MINUTE,
   depth: 1000,
   oldest: 48 * HOUR,
+  quarantined: 0,
+  criticalBatches: 0,
 }

@@ -149,6 +149,8 @@ export const MEANINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     errorShare: 'The share of one error among all failures.',
     batchTimeouts: 'The share of batches that ended by their timeout.',
     duplicates: 'The share of events that came twice.',
+    quarantined: 'Letters in quarantine.',
+    criticalBatches: 'Batches in which events of high or critical priority, or critical ones, failed.',
   },
   alert: {
     above: 'Raised when it is more than this.',

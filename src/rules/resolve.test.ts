@@ -218,8 +218,10 @@ describe('poison, alerts and batches', () => {
       'depth > 7 warning',
       'oldest > 172800000 warning',
       'errorShare > 0.5 warning',
+      'quarantined > 0 critical',
+      'criticalBatches > 0 critical',
     ])
-    expect(alerts.at(-1)).toMatchObject({ atLeast: 10, unit: 'ratio' })
+    expect(alerts.find(({ metric }) => metric === 'errorShare')).toMatchObject({ atLeast: 10, unit: 'ratio' })
   })
 })
 

@@ -20,16 +20,17 @@ it('counts what services do by the facts they leave, and tells the board now and
   tell({ is: 'done', ...about('a') }, { is: 'failed', ...about('a') }, { is: 'retry', ...about('a') })
   tell({ is: 'duplicate', ...about('b') }, { is: 'done', ...about('a') }, { is: 'started', service: 'c' })
   tell({ is: 'batch', service: 'b', timedOut: false }, { is: 'batch failed', service: 'b', timedOut: true })
-  expect(tools.facts).toHaveLength(8)
+  tell({ is: 'batch failed', service: 'b', critical: true })
+  expect(tools.facts).toHaveLength(9)
 
   await pacing.report(board, 'p1')
   expect(await told()).toEqual({})
   await tools.clock.advance(15_000)
   await pacing.report(board, 'p1')
-  const none = { attempts: 0, retries: 0, duplicates: 0, batches: 0, batchTimeouts: 0 }
+  const none = { attempts: 0, retries: 0, duplicates: 0, batches: 0, batchTimeouts: 0, criticalBatches: 0 }
   const wanted = {
     a: { ...none, attempts: 3, retries: 1 },
-    b: { ...none, duplicates: 1, batches: 2, batchTimeouts: 1 },
+    b: { ...none, duplicates: 1, batches: 3, batchTimeouts: 1, criticalBatches: 1 },
   }
   expect(await told()).toEqual(wanted)
 

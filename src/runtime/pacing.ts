@@ -52,6 +52,7 @@ export const createPacing = ({ clock, journal }: Pick<Tools, 'clock' | 'journal'
         const pace = of(fact.service)
         pace.batches++
         if (fact.timedOut) pace.batchTimeouts++
+        if (fact.is === 'batch failed' && fact.critical) pace.criticalBatches++
         break
       }
       default:

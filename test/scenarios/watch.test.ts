@@ -210,4 +210,56 @@ describe('the watch', () => {
     // what the built-in rules and the book say, told again by no flapping
     expect(told(app.facts).filter((text) => text.startsWith('raised'))).toHaveLength(2)
   })
+
+  it('a message in quarantine, until nobody is left there', async () => {
+    await using app = await testApp({
+      yaml: `
+version: 1
+services:
+  mail-svc:
+    policy: { backoff: fixed, delay: 1s, jitter: none, retries: 10, unknownRetries: 10, window: 1h }
+    alerts: { ${OFF} }
+`,
+      watch: true,
+    })
+    app.service('mail-svc').on('task.created', ({ data }) => {
+      if (data.bad) throw new TypeError('no such property')
+    })
+    await app.start()
+    await app.publish('task.created', { bad: true })
+    for (let n = 0; n < 5; n++) {
+      await app.clock.advance(1000)
+      await app.publish('task.created', { n })
+    }
+    await app.settled()
+    await app.clock.advance(3 * MINUTE)
+    expect((await app.watch.alerts()).raised).toMatchObject([
+      { metric: 'quarantined', of: 'mail-svc', figure: 1, limit: 0, severity: 'critical' },
+    ])
+    await app.clock.runUntil(app.office.release({}, { reason: 'mended' }))
+    await app.clock.advance(15 * MINUTE)
+    expect(told(app.facts)).toEqual(['raised quarantined of mail-svc', 'ended quarantined of mail-svc'])
+  })
+
+  it('a batch that failed with something critical in it, and none that failed without', async () => {
+    await using app = await testApp({
+      yaml: `
+version: 1
+defaults: { alerts: { ${OFF} } }
+`,
+      watch: true,
+    })
+    const fail = (events: readonly unknown[]) => events.map(() => new Permanent('no'))
+    app.service('mail-svc').onBatch('task.created', fail)
+    app.service('stats-svc').onBatch('task.counted', fail)
+    await app.start()
+    await app.clock.advance(2 * MINUTE)
+    await app.publish('task.counted', {})
+    await app.publish('task.created', {}, { priority: 'critical' })
+    await app.settled()
+    await app.clock.advance(4 * MINUTE)
+    expect(told(app.facts)).toEqual(['raised criticalBatches of mail-svc'])
+    await app.clock.advance(20 * MINUTE)
+    expect((await app.watch.alerts()).raised).toEqual([])
+  })
 })

@@ -31,6 +31,8 @@ services:
       breakerOpen: { above: 33s }
       depth: { above: 33 }
       oldest: { above: 33h }
+      quarantined: { above: 33 }
+      criticalBatches: { above: 33 }
     channel: email
     order: key
     afterDeath: hold

@@ -15,6 +15,8 @@ const PANELS: Readonly<Partial<Record<string, { readonly shows: string; readonly
   errorShare: { shows: 'share of the most frequent fingerprint', panel: 'shares of fingerprints' },
   batchTimeouts: { shows: 'batches that ran out of time, of all batches', panel: 'line per batcher, in %' },
   duplicates: { shows: 'events known to the ledger already, of all', panel: 'line per service, in %' },
+  quarantined: { shows: 'letters in quarantine', panel: 'one figure per destination' },
+  criticalBatches: { shows: 'batches that failed with critical events', panel: 'bars per service' },
 }
 
 /** One row for each threshold of each metric, with those it holds for. */

@@ -48,6 +48,8 @@ const METRIC_TITLES: Readonly<Partial<Record<string, string>>> = {
   errorShare: 'share of one cause',
   batchTimeouts: 'batches timed out',
   duplicates: 'duplicates',
+  quarantined: 'in quarantine',
+  criticalBatches: 'critical batches failed',
 }
 
 export const metricTitle = (metric: string): string => METRIC_TITLES[metric] ?? metric
