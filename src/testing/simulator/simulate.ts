@@ -234,7 +234,7 @@ const run = async (setting: Setting): Promise<void> => {
       const office = await openOffice(entry.app, entry.tools)
       for (let ids = lost(); ids.length > 0; ids = lost()) {
         await entry.tools.clock.sleep(PATIENCE / 4)
-        if (lost().length > 0) await office.replay({ ids: lost() })
+        if (lost().length > 0) await office.replay({ ids: lost() }, { although: ['on its way'] })
       }
     }
     const lost = () =>
