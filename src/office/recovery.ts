@@ -12,29 +12,30 @@ export interface Recovery {
   readonly most: number
   /** A letter whose event was sent back so often already stays where it is. */
   readonly times: number
+  /** A letter that died for another reason stays where it is. */
+  readonly reasons: readonly RecoveredReason[]
 }
 
-const RECOVERY: Recovery = { most: 1000, times: 3 }
-
 /** What an outage kills, and nothing that a person should look at. */
-const REASONS: ReadonlySet<DeathReason> = new Set(['attempts exhausted', 'window exhausted'])
+export type RecoveredReason = Extract<DeathReason, 'attempts exhausted' | 'window exhausted'>
+
+const RECOVERY: Recovery = { most: 1000, times: 3, reasons: ['attempts exhausted', 'window exhausted'] }
 const FILTER: LetterFilter = { category: 'transient', states: ['open'] }
 const PAGE = 500
 
 /** Replays letters of transient failures, each event so often at most. */
 export const recover = async (
   office: Pick<Office, 'list' | 'replay'>,
-  { most, times }: Recovery,
+  { most, times, reasons }: Recovery,
   signal?: AbortSignal,
   as?: string,
 ): Promise<ReplayResult> => {
+  const wanted: ReadonlySet<DeathReason> = new Set(reasons)
   let ids: string[] = []
   let page: readonly KeptLetter[] = []
   do {
     page = await office.list(FILTER, PAGE, page.at(-1)?.letter.id)
-    const fit = page.filter(
-      ({ letter: { reason, trail } }) => REASONS.has(reason) && trail.generation < times,
-    )
+    const fit = page.filter(({ letter: { reason, trail } }) => wanted.has(reason) && trail.generation < times)
     // newest come first: what is kept is the end of it
     ids = [...ids, ...fit.map(({ letter }) => letter.id)].slice(-most)
   } while (page.length === PAGE && !signal?.aborted)
@@ -59,7 +60,8 @@ export const scheduleRecovery = (
 ): void => {
   if (option === false || (option === undefined && !written)) return
   const said = { ...written, ...(typeof option === 'object' && option) }
-  const recovery = { most: said.most ?? RECOVERY.most, times: said.times ?? RECOVERY.times }
+  const { most = RECOVERY.most, times = RECOVERY.times, reasons = RECOVERY.reasons } = said
+  const recovery = { most, times, reasons }
   onSchedule(said.every ?? '1h', 'recovery', ({ signal }) =>
     recover(office, recovery, signal, `recovery job of ${process}`),
   )

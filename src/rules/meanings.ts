@@ -193,6 +193,7 @@ export const MEANINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     every: 'How often. Default: 1h.',
     most: 'At most so many letters each time, the oldest first. Default: 1000.',
     times: 'An event that was sent back so often already is left alone. Default: 3.',
+    reasons: 'Only letters that died for one of these. Default: attempts exhausted and window exhausted.',
   },
   foreign: {
     service: 'To whom its letters belong.',

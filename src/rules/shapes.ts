@@ -108,6 +108,7 @@ export const recovery = z.union(
       every: duration.optional(),
       most: whole(1, 1_000_000).optional(),
       times: whole(1, 100).optional(),
+      reasons: list(choice('attempts exhausted', 'window exhausted'), 2).optional(),
     }),
   ],
   { error: "a mapping, or 'off'" },

@@ -175,6 +175,38 @@ defaults: { policy: brief }
     await app.close()
   })
 
+  it.for([
+    ['attempts exhausted', ['a']],
+    ['window exhausted', ['w']],
+    ['attempts exhausted, window exhausted', ['a', 'w']],
+  ] as const)('by the reason of their death: %s', async ([reasons, sent]) => {
+    const yaml = `version: 1
+operations: { approval: always, canary: { size: 1 }, rate: 1 }
+recovery: { every: 1h, reasons: [${reasons}] }
+policies:
+  brief: { backoff: fixed, delay: 1s, jitter: none, retries: 1 }
+  short: { backoff: fixed, delay: 1m, jitter: none, retries: 9, window: 30s }
+services: { mail: { events: { order.placed: { policy: brief }, order.moved: { policy: short } } } }
+`
+    await using app = await testApp({ yaml })
+    let up = false
+    const handled: string[] = []
+    const handle = ({ id }: { id: string }) => {
+      if (!up) throw new Transient('crm is down')
+      handled.push(id)
+    }
+    app.service('mail').on('order.placed', handle).on('order.moved', handle)
+    await app.publish('order.placed', {}, { id: 'a' })
+    await app.publish('order.moved', {}, { id: 'w' })
+    await app.clock.advance(5 * 60_000)
+    const died = (await app.office.list({}, 9)).map(({ letter }) => [letter.event.id, letter.reason])
+    expect(Object.fromEntries(died)).toEqual({ a: 'attempts exhausted', w: 'window exhausted' })
+    up = true
+    await app.clock.advance(HOUR)
+    // the book asked for it: nobody need approve, and no canary goes first
+    expect(handled.sort()).toEqual(sent)
+  })
+
   it('off in the options comes before the book', async () => {
     const { app, at } = await outage('recovery: { every: 1h }\n', { recovery: false })
     const { calls } = at
