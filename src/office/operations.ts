@@ -9,7 +9,7 @@ import { actOnOperation, type DeskOptions, type FreezeFor, type PlanOptions } fr
 /** Replays and purges of whole sets: durable, countable, with approval and audit. */
 export interface OperationsDesk {
   /**
-   * Freezes what fits now, and is open unless the filter names states, with a reason for each letter that would not be worked on, and does nothing to them. From now on
+   * Freezes what fits now, and is open or in quarantine unless the filter names states, with a reason for each letter that would not be worked on, and does nothing to them. From now on
    * they are in no other operation, for an hour at most if nobody begins it. Where nothing fits it is cancelled at once.
    */
   plan(filter: LetterFilter, options?: PlanOptions, by?: Acting): Promise<KeptOperation>

@@ -29,7 +29,7 @@ export const frozenIds = async (
 
 /**
  * In which states an operation looks for letters. What was named by ids is taken as it stands, and told by its state. By a
- * filter only what is open is meant, unless states are named: a replay looks at quarantine too, and says that it passes it by.
+ * filter only what is open or in quarantine is meant, unless states are named; a replay passes quarantine by, and says so.
  */
 export const statesFor = (
   kind: OperationKind,
@@ -41,8 +41,7 @@ export const statesFor = (
   checkOverrides(plan, states)
   const may = kind === 'purge' ? purgeableFrom({ plan }) : sendableFrom({ plan })
   if (quick) return { states: states ? may.filter((state) => states.includes(state)) : ['open'] }
-  if (states) return { states }
-  return { states: kind === 'purge' ? ['open'] : ['open', 'quarantined'] }
+  return { states: states ?? ['open', 'quarantined'] }
 }
 
 const MEANT = {

@@ -410,7 +410,7 @@ describe('a purge', () => {
     ])
   })
 
-  it('takes by a filter only what is open, unless states are named, and tells how many were in which', async () => {
+  it('takes by a filter only what is not at an end, unless states are named, and tells how many were in which', async () => {
     await using all = await broken(4)
     const { app, state, desk } = all
     const [first, second] = (await app.office.list({}, 4)).map(({ letter }) => letter.id)

@@ -12,10 +12,14 @@ import { watchOperation } from './watch.ts'
 
 interface PurgeFlags extends SelectionFlags, ActingFlags, PaceFlags {}
 
-const STATE = 'in this state, else only what is open; may be said again'
+const STATE = 'in this state, else what is open or in quarantine; may be said again'
 
 export const registerPurge = (dlq: Command): void => {
-  withState(withPace(withActing(withFilter(dlq.command('purge')))), STATES, STATE)
+  withState(
+    withPace(withActing(withFilter(dlq.command('purge'))), 'all that are open or in quarantine'),
+    STATES,
+    STATE,
+  )
     .description('take dead letters away for good; what waits behind them with their order key goes on')
     .argument('[ids...]', 'ids of letters, or their beginnings')
     .action(action(purge))

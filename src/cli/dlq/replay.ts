@@ -29,9 +29,9 @@ export interface PaceFlags {
   readonly jsonl?: true
 }
 
-export const withPace = (command: Command): Command =>
+export const withPace = (command: Command, all = 'all that are open'): Command =>
   command
-    .option('--all', 'all that are open')
+    .option('--all', all)
     .option('--dry-run', 'freeze the set and tell what would be done with each letter; nothing is done')
     .option('--batch <count>', 'so many letters in one step', asNumber(1, 1000))
     .option('--rate <count>', 'so many letters a second, like 50/s', asRate)
