@@ -67,5 +67,7 @@ const canOf = ({ later, order, patterns }: TransportFacts): Can => ({
   except: false,
   claims: false,
   patterns,
+  fresh: false,
+  urgent: false,
   unheard: 'kept',
 })

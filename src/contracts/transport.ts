@@ -5,6 +5,7 @@ import type { Letter, Receipt } from '../core/letter.ts'
 import type { Ordering } from '../core/ordering.ts'
 import type { Origin } from '../core/origin.ts'
 import type { Parcel } from '../core/parcel.ts'
+import type { Urgency } from '../core/rank.ts'
 import type { Instant, Millis } from '../core/time.ts'
 import type { Effect } from './tx.ts'
 
@@ -22,6 +23,8 @@ export interface Subscription extends Address {
   readonly order: 'none' | 'key'
   /** With order by key: for which types, where not for all. Others are as if they had no order key. */
   readonly ordering?: Ordering
+  /** Which types are urgent, where events don't say so themselves; absent: none. */
+  readonly urgency?: Urgency
   /** How long a delivery is ours before it may be handed to someone else. */
   readonly lease: Millis
   /** The most deliveries that may be out and unsettled at once. */
@@ -110,6 +113,13 @@ export interface Can {
   readonly claims: boolean
   /** It can subscribe to a beginning of topic names. */
   readonly patterns: boolean
+  /**
+   * While fresh parcels are ready, retries are a fifth of what is handed over and no more than a fifth of the window is out
+   * of them, however many wait, and neither waits for the other to run dry. Where it is false both come as they lie.
+   */
+  readonly fresh: boolean
+  /** Urgent events (`priority` high or critical, or of an urgent type) are handed over before all others that are ready. */
+  readonly urgent: boolean
   /** What becomes of an event published where nobody is subscribed, or, where the transport can tell, wants its type. */
   readonly unheard: 'refused' | 'kept'
 }

@@ -1,3 +1,4 @@
+import { shareOf, TURNS } from '../core/rank.ts'
 import type { Solo } from './solo.ts'
 
 /**
@@ -43,9 +44,6 @@ export interface Slot {
   ended(): void
 }
 
-/** Of so many turns one is a retry's, while fresh work waits too. */
-const TURNS = 5
-
 /** `gathered`: so many of those that run wait for others, to be handled together: nothing is done for them now. */
 export const createLanes = (width: number, solo?: Solo, gathered: () => number = () => 0): Lanes => {
   const suspects = createQueue()
@@ -54,7 +52,7 @@ export const createLanes = (width: number, solo?: Solo, gathered: () => number =
   const again = createQueue()
   const caps = new Set<Cap>()
   /** So many slots may retries have while fresh work waits. */
-  const share = Math.max(1, Math.floor(width / TURNS))
+  const share = shareOf(width)
   let retrying = 0
   /** Fresh works begun since the last retry. */
   let fresh = 0

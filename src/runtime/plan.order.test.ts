@@ -11,6 +11,8 @@ const can = (order: Can['order']): Can => ({
   except: false,
   claims: false,
   patterns: true,
+  fresh: true,
+  urgent: true,
   unheard: 'refused',
 })
 const book = readRules(

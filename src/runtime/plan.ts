@@ -1,6 +1,7 @@
 import type { Can, Subscription } from '../contracts/transport.ts'
 import { ReprieveError } from '../core/error.ts'
 import { bestMatch } from '../core/pattern.ts'
+import { isUrgent } from '../core/rank.ts'
 import {
   destinationsFor,
   type RuleBook,
@@ -83,6 +84,7 @@ export const planService = (
     if (ordered.length > 0) checkOrder(service, ordered[0]!, transport, companion)
     const mixed = ordered.length > 0 && ordered.length < events.length
     const others = events.filter((type) => !ordered.includes(type))
+    const urgent = events.filter((type) => isUrgent(rulesOf(topic, type).priority))
     return {
       service,
       topic,
@@ -90,6 +92,9 @@ export const planService = (
       types,
       order: ordered.length === 0 ? 'none' : 'key',
       ...(mixed && { ordering: { types: ordered, others } }),
+      ...(urgent.length > 0 && {
+        urgency: { types: urgent, others: events.filter((type) => !urgent.includes(type)) },
+      }),
       lease,
       window,
       ...(demand && { poll: demand.poll }),

@@ -3,6 +3,7 @@ import type { Store } from '../contracts/store.ts'
 import type { Tools } from '../contracts/tools.ts'
 import type { Delivery, Inlet, Subscription, Transport } from '../contracts/transport.ts'
 import type { LedgerKey } from '../core/ledger.ts'
+import { isUrgent } from '../core/rank.ts'
 import type { Millis } from '../core/time.ts'
 import type { Waiting } from '../core/waiting.ts'
 import { type Bag, createBag } from './bag.ts'
@@ -222,7 +223,7 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
       const priority = extensions.priority ?? rules?.priority
       lanes.add({
         lane: door.subscription.order === 'key' && isInOrder(door, type) ? orderkey : undefined,
-        fast: priority === 'high' || priority === 'critical',
+        fast: isUrgent(priority),
         alone: isSuspect(delivery),
         retry: delivery.parcel.trail.spent > 0,
         cap: capOf(rules?.concurrency),

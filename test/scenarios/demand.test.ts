@@ -176,7 +176,7 @@ describe('concurrency', () => {
 
   it('lets fresh work go before retries, which have a fifth of the slots', async () => {
     const { app, publish, clock } = await stage(
-      '{ concurrency: 5, window: 500, policy: { backoff: fixed, delay: 1s, jitter: none, retries: 3 } }',
+      '{ concurrency: 5, window: 10, policy: { backoff: fixed, delay: 1s, jitter: none, retries: 3 } }',
     )
     const order: string[] = []
     app.service('s').on(TYPE, async (event, ctx) => {

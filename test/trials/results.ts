@@ -47,6 +47,8 @@ const inWords = (can: Can): Kept['can'] => ({
   except: yes(can.except),
   claims: yes(can.claims),
   patterns: yes(can.patterns),
+  fresh: yes(can.fresh),
+  urgent: yes(can.urgent),
   unheard: can.unheard,
 })
 

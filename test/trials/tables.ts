@@ -19,6 +19,8 @@ const MEANING: Readonly<Record<string, string>> = {
   except: 'it can skip single types of a subscription',
   claims: 'it keeps the ledger in the same database',
   patterns: 'it can subscribe to a beginning of topic names',
+  fresh: 'fresh ones come before retries, which have a fifth, however many wait',
+  urgent: 'urgent events come before all others that are ready',
   unheard: 'what becomes of an event published where nobody is subscribed',
 }
 

@@ -36,6 +36,7 @@ export const release = ({ door }: Desk, slot: Slot) => {
   if (slot.holder !== door) return
   slot.holder = undefined
   door.out--
+  if (slot.tenure.parcels) door.retrying--
 }
 
 /** The record that settles it, where one is needed. */

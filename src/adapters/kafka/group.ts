@@ -28,6 +28,8 @@ export interface Door {
   readonly window: number
   /** How many it has out. */
   out: number
+  /** How many of those came from retry topics. */
+  retrying: number
   closed: boolean
 }
 
@@ -76,6 +78,7 @@ export const consumerGroup = (wire: Wire, options: GroupOptions): Group => {
     door.closed = true
     for (const tenure of member.tenures.values()) tenure.takeBack(door)
     door.out = 0
+    door.retrying = 0
     if (known.size === 0) doors.delete(door.topic)
     member.bell.ring()
     if (doors.size === 0) await leave()

@@ -1,10 +1,11 @@
 import type { Delivery, Inlet } from '../../contracts/transport.ts'
 import { ReprieveError } from '../../core/error.ts'
 import { isOurs } from '../../core/letter.ts'
+import { takeInTurn } from '../../core/rank.ts'
 import type { Instant } from '../../core/time.ts'
 import { readFound } from './found.ts'
 import type { Door, Group } from './group.ts'
-import type { Slot } from './holding.ts'
+import type { Slot, Tenure } from './holding.ts'
 import { readRecord } from './incoming.ts'
 import { lagOf } from './lag.ts'
 import type { Post } from './post.ts'
@@ -35,11 +36,13 @@ export const openInlet = (options: InletOptions): Inlet => {
   const { wire, group, topic, window } = options
   const { member } = group
   const { clock } = wire.tools
-  const door: Door = { topic, window, out: 0, closed: false }
+  const door: Door = { topic, window, out: 0, retrying: 0, closed: false }
   const desk = { ...options, door, slotOf }
   /** While one half of the window is settled the other is worked on: all of it at once would leave one of us waiting. */
   const gulp = Math.ceil(window / 2)
   let turn = 0
+  /** Fresh ones since the last retry. */
+  let passed = 0
   let closing: Promise<void> | undefined
   group.open(door)
 
@@ -49,6 +52,7 @@ export const openInlet = (options: InletOptions): Inlet => {
     const parcel = { event, trail, due: due || Math.min(timestamp, now) }
     slot.holder = door
     door.out++
+    if (tenure.parcels) door.retrying++
     const delivery: Handed = { parcel, redelivered, [SLOT]: slot }
     if (options.collects && !isOurs(event)) {
       const found = readFound(slot.record!, tenure, offset, timestamp)
@@ -56,12 +60,27 @@ export const openInlet = (options: InletOptions): Inlet => {
     }
     return broken === undefined ? delivery : { ...delivery, broken }
   }
-  /** Partitions give even shares, so that none waits for the others to run dry. */
+  /** What comes from a retry topic counts as a retry. Nobody knows what is urgent before it is read. */
   const take = (most: number, now: Instant): readonly Delivery[] => {
-    const deliveries: Delivery[] = []
     const ready = [...member.tenures.values()].filter(({ shelves }) => shelves.get(topic)?.ready(now))
     const first = ready.length > 0 ? turn++ % ready.length : 0
-    let giving = [...ready.slice(first), ...ready.slice(0, first)]
+    const inTurn = [...ready.slice(first), ...ready.slice(0, first)]
+    const gulp = takeInTurn(most, { window, retrying: door.retrying, passed }, (rank, some) => {
+      if (rank === 'urgent') return []
+      return takeEvenly(
+        inTurn.filter(({ parcels }) => parcels === (rank === 'retry')),
+        some,
+        now,
+      )
+    })
+    passed = gulp.passed
+    if (ready.some(isHungry)) member.hunger.ring()
+    return gulp.taken
+  }
+  /** Partitions give even shares, so that none waits for the others to run dry. */
+  const takeEvenly = (from: readonly Tenure[], most: number, now: Instant): readonly Delivery[] => {
+    const deliveries: Delivery[] = []
+    let giving = from
     while (giving.length > 0 && deliveries.length < most) {
       const share = Math.ceil((most - deliveries.length) / giving.length)
       giving = giving.filter((tenure) => {
@@ -73,7 +92,6 @@ export const openInlet = (options: InletOptions): Inlet => {
         return true
       })
     }
-    if (ready.some(isHungry)) member.hunger.ring()
     return deliveries
   }
   const nextDue = (now: Instant): number => {

@@ -78,4 +78,5 @@ export const parking = async (wire: Wire, group: Group, post: Post): Promise<voi
 const release = (slot: Slot, door: Door) => {
   slot.holder = undefined
   door.out--
+  if (slot.tenure.parcels) door.retrying--
 }

@@ -135,6 +135,8 @@ export const kafkaTransport = (wire: Wire): Transport & { readonly counts: Count
       except: false,
       claims: false,
       patterns: false,
+      fresh: true,
+      urgent: false,
       unheard: 'kept',
     },
     publish: async (topic, events) => {

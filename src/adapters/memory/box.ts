@@ -1,10 +1,13 @@
 import type { Parcel } from '../../core/parcel.ts'
+import { type Rank, rankOf, type Turns, takeInTurn } from '../../core/rank.ts'
 import type { Instant, Millis } from '../../core/time.ts'
 
 /** A parcel in a box. Whoever names its current token holds it; every change of hands makes a new one. */
 export interface Item {
   parcel: Parcel
   token: number
+  /** As it was when it became ready last. */
+  rank: Rank
   /** It was handed over before, and came back without having been settled. */
   returned: boolean
   /** While it is out: when its holder's time is over. */
@@ -18,18 +21,20 @@ export interface Item {
  * What waits for one subscription, or lies at one destination.
  *
  *   waiting  not yet due, by due time
- *   ready    may be handed over, in order of arrival
+ *   ready    may be handed over, each rank in order of arrival
  *   out      handed over and unsettled, until its lease ends
  *   lines    order by key: all parcels of a key, oldest first; only the first of a line is in one of the above,
  *            and where that one is dead, none
  */
 export interface Box {
-  /** Rules of the latest who opened it; both may change with a new subscription. */
+  /** Rules of the latest who opened it; all may change with a new subscription. */
   /** Whether events of this type are ordered by key. */
   inOrder: (type: string) => boolean
   expire: Millis
+  /** From now on events of these types are urgent, where they don't say; what is ready already included. */
+  urge(urges: (type: string) => boolean): void
   put(parcel: Parcel, now: Instant): void
-  take(most: number, now: Instant, leaseEnd: Instant, except?: ReadonlySet<string>): readonly Item[]
+  take(most: number, turns: Turns, now: Instant, leaseEnd: Instant, except?: ReadonlySet<string>): Gulp
   /** Settled for good. */
   remove(item: Item, now: Instant): void
   /** Dead: its followers, if its key has a line, wait until it is brought back or released. */
@@ -52,9 +57,17 @@ export interface Box {
   readonly bell: Set<() => void>
 }
 
+export interface Gulp {
+  readonly taken: readonly Item[]
+  /** How the turns stand after it. */
+  readonly passed: number
+}
+
 export const openBox = (): Box => {
   const waiting: Item[] = []
-  const ready = new Set<Item>()
+  const ready: Readonly<Record<Rank, Set<Item>>> = { urgent: new Set(), fresh: new Set(), retry: new Set() }
+  const ranks = Object.values(ready)
+  let urges: (type: string) => boolean = () => false
   const out = new Set<Item>()
   const lines = new Map<string, Item[]>()
   const bell = new Set<() => void>()
@@ -69,9 +82,16 @@ export const openBox = (): Box => {
     return key === undefined ? undefined : lines.get(key)
   }
 
+  const makeReady = (item: Item) => {
+    const { event, trail } = item.parcel
+    const { type, extensions } = event
+    item.rank = rankOf({ type, priority: extensions.priority, spent: trail.spent }, urges)
+    ready[item.rank].add(item)
+  }
+
   const place = (item: Item, now: Instant) => {
     const { due } = item.parcel
-    if (due <= now) ready.add(item)
+    if (due <= now) makeReady(item)
     else {
       const after = waiting.findLastIndex((other) => other.parcel.due <= due)
       waiting.splice(after + 1, 0, item)
@@ -83,14 +103,14 @@ export const openBox = (): Box => {
     item.token++
     item.returned = true
     out.delete(item)
-    ready.add(item)
+    makeReady(item)
     ring()
   }
 
   const remove = (item: Item, now: Instant) => {
     item.token++
     out.delete(item)
-    ready.delete(item)
+    ready[item.rank].delete(item)
     const line = lineOf(item)
     if (line?.[0] === item) {
       line.shift()
@@ -102,7 +122,7 @@ export const openBox = (): Box => {
 
   /** Brings in what is due and what its holder lost, and lets go what has lain here too long. */
   const sweep = (now: Instant) => {
-    while (waiting[0] && waiting[0].parcel.due <= now) ready.add(waiting.shift()!)
+    while (waiting[0] && waiting[0].parcel.due <= now) makeReady(waiting.shift()!)
     if (firstLeaseEnd <= now) {
       firstLeaseEnd = Number.POSITIVE_INFINITY
       for (const item of out) {
@@ -111,7 +131,9 @@ export const openBox = (): Box => {
       }
     }
     if (box.expire === Number.POSITIVE_INFINITY) return
-    for (const item of ready) if (item.placedAt + box.expire <= now) remove(item, now)
+    for (const items of ranks) {
+      for (const item of items) if (item.placedAt + box.expire <= now) remove(item, now)
+    }
   }
 
   const box: Box = {
@@ -119,7 +141,8 @@ export const openBox = (): Box => {
     expire: Number.POSITIVE_INFINITY,
     bell,
     put: (parcel, now) => {
-      const item: Item = { parcel, token: 0, returned: false, leaseEnd: 0, placedAt: now, letter: undefined }
+      const was = { token: 0, rank: 'fresh', returned: false, leaseEnd: 0, letter: undefined } as const
+      const item: Item = { parcel, ...was, placedAt: now }
       const { type, extensions } = parcel.event
       const key = box.inOrder(type) ? extensions.orderkey : undefined
       if (key === undefined) return place(item, now)
@@ -130,20 +153,29 @@ export const openBox = (): Box => {
         place(item, now)
       }
     },
-    take: (most, now, leaseEnd, except) => {
+    urge: (asked) => {
+      urges = asked
+      const all = ranks.flatMap((items) => [...items])
+      for (const items of ranks) items.clear()
+      for (const item of all) makeReady(item)
+    },
+    take: (most, turns, now, leaseEnd, except) => {
       sweep(now)
-      const taken: Item[] = []
-      for (const item of ready) {
-        if (taken.length >= most) break
-        if (except?.has(item.parcel.event.type)) continue
-        ready.delete(item)
-        out.add(item)
-        item.token++
-        item.leaseEnd = leaseEnd
-        taken.push(item)
-      }
-      if (taken.length) firstLeaseEnd = Math.min(firstLeaseEnd, leaseEnd)
-      return taken
+      const gulp = takeInTurn(most, turns, (rank, some) => {
+        const taken: Item[] = []
+        for (const item of ready[rank]) {
+          if (taken.length >= some) break
+          if (except?.has(item.parcel.event.type)) continue
+          ready[rank].delete(item)
+          out.add(item)
+          item.token++
+          item.leaseEnd = leaseEnd
+          taken.push(item)
+        }
+        return taken
+      })
+      if (gulp.taken.length) firstLeaseEnd = Math.min(firstLeaseEnd, leaseEnd)
+      return gulp
     },
     remove,
     hold: (item, letter, now) => {
@@ -194,7 +226,7 @@ export const openBox = (): Box => {
     waitingNow: (now) => {
       sweep(now)
       const followers = [...lines.values()].flatMap((line) => (isHeld(line) ? [] : line.slice(1)))
-      return [...ready, ...followers.filter(({ parcel }) => parcel.due <= now)]
+      return [...ranks.flatMap((items) => [...items]), ...followers.filter(({ parcel }) => parcel.due <= now)]
     },
     held: () => [...lines.values()].reduce((sum, line) => sum + (isHeld(line) ? line.length - 1 : 0), 0),
     next: () => Math.min(waiting[0]?.parcel.due ?? Number.POSITIVE_INFINITY, firstLeaseEnd),

@@ -19,6 +19,8 @@ export type Terms = Pick<Subscription, 'lease' | 'window' | 'ledgerKey'>
 
 export const openInlet = (world: World, box: Box, terms: Terms, { clock }: Tools): Inlet => {
   const held = new Map<Delivery, Out>()
+  /** Fresh ones since the last retry. */
+  let passed = 0
   let closed = false
 
   const isOurs = ({ item, token }: Out): boolean => item.token === token
@@ -29,6 +31,12 @@ export const openInlet = (world: World, box: Box, terms: Terms, { clock }: Tools
       for (const [delivery, out] of held) if (!isOurs(out)) held.delete(delivery)
     }
     return terms.window - held.size
+  }
+
+  const retrying = (): number => {
+    let count = 0
+    for (const out of held.values()) if (out.item.rank === 'retry' && isOurs(out)) count++
+    return count
   }
 
   const handOver = (item: Item): Delivery => {
@@ -44,8 +52,10 @@ export const openInlet = (world: World, box: Box, terms: Terms, { clock }: Tools
     while (!closed && !signal.aborted) {
       const now = clock.now()
       const before = room()
-      const taken = box.take(Math.min(max, before), now, now + terms.lease, except)
-      if (taken.length) return taken.map(handOver)
+      const turns = { window: terms.window, retrying: retrying(), passed }
+      const gulp = box.take(Math.max(0, Math.min(max, before)), turns, now, now + terms.lease, except)
+      passed = gulp.passed
+      if (gulp.taken.length) return gulp.taken.map(handOver)
       // looking brought back what was out for too long, and so made room: no bell rings for that again
       if (before > 0 || room() <= 0) await change(signal)
     }

@@ -16,6 +16,8 @@ const can: Can = {
   except: true,
   claims: true,
   patterns: true,
+  fresh: true,
+  urgent: true,
   unheard: 'refused',
 }
 

@@ -6,6 +6,7 @@ import type { Event } from '../../core/event.ts'
 import { isInOrder } from '../../core/ordering.ts'
 import { freshParcel } from '../../core/parcel.ts'
 import { matches } from '../../core/pattern.ts'
+import { urgentTypes } from '../../core/rank.ts'
 import type { Instant } from '../../core/time.ts'
 import { type Box, openBox } from './box.ts'
 import type { KeptDeaths, KeptGroups } from './groups.ts'
@@ -63,6 +64,7 @@ export const openDoor = (world: World, to: Subscription): Door => {
   const door = doorAt(world, to) ?? { to, box: openBox() }
   door.to = to
   door.box.inOrder = to.order === 'key' ? (type) => isInOrder(to.ordering, type) : () => false
+  door.box.urge(urgentTypes(to.urgency))
   world.doors.set(doorName(to), door)
   for (const destination of to.destinations) destinationAt(world, destination)
   return door

@@ -30,6 +30,8 @@ const can: Can = {
   except: false,
   claims: false,
   patterns: true,
+  fresh: false,
+  urgent: false,
   unheard: 'refused',
 }
 

@@ -3,7 +3,8 @@ import type { Parcel } from '../../core/parcel.ts'
 import type { Instant } from '../../core/time.ts'
 import type { File } from './file.ts'
 import { letNextGo } from './order.ts'
-import { instant, replaceData, type Written } from './parcels.ts'
+import { instant, rankAt, replaceData, type Written } from './parcels.ts'
+import { ANY_RANK } from './ranks.ts'
 import { BURIED, PARKED } from './schema.ts'
 import type { Door } from './subscriptions.ts'
 
@@ -53,7 +54,7 @@ export const isInLine = (file: File, door: Door, parcel: Parcel, written: Writte
     .all(door.id, written.id, written.orderKey, written.source)
     .some(({ id, letter, generation, correlation, data }) => {
       if (letter !== null && letter === trail.replay?.letter) {
-        revive(file, id as number, written, due)
+        revive(file, door, id as number, written, due)
         return true
       }
       if ((generation as number) < trail.generation || wordOf(correlation) !== own) return false
@@ -72,21 +73,21 @@ const wordOf = (correlation: unknown): string => String(correlation ?? '')
 const isSame = (a: Uint8Array | null, b: Uint8Array | null): boolean =>
   a === null || b === null ? a === b : Buffer.compare(a, b) === 0
 
-const revive = (file: File, id: number, written: Written, at: Instant): void => {
+const revive = (file: File, door: Door, id: number, written: Written, at: Instant): void => {
   const due = instant(at)
   const { type, attributes, headers, trail, data } = written
-  file.sql(REVIVE).run(due, due, type, attributes, headers, trail, id)
+  file.sql(REVIVE).run(rankAt(door, written), due, due, type, attributes, headers, trail, id)
   replaceData(file, id, data)
 }
 
 const REVIVE = `
-UPDATE reprieve_parcel SET at = ?, due = ?, token = token + 1, deliveries = 0,
+UPDATE reprieve_parcel SET rank = ?, at = ?, due = ?, token = token + 1, deliveries = 0,
   type = ?, attributes = ?, headers = ?, trail = ? WHERE id = ?`
 
 const HELD = `
 SELECT count(*) AS held, count(*) FILTER (WHERE at <= ?) AS due FROM reprieve_parcel
-WHERE subscription = ? AND at >= ${PARKED} AND order_key IN (
-  SELECT order_key FROM reprieve_parcel WHERE subscription = ? AND at = ${BURIED})`
+WHERE subscription = ? AND ${ANY_RANK} AND at >= ${PARKED} AND order_key IN (
+  SELECT order_key FROM reprieve_parcel WHERE subscription = ? AND ${ANY_RANK} AND at = ${BURIED})`
 
 /** All that is held behind dead letters, and how many of those would else be waiting. */
 export const countHeld = (file: File, door: Door, now: Instant): { held: number; due: number } => {

@@ -24,20 +24,26 @@ export const inletOf = (room: Room, door: Door, terms: Terms, ended: () => void)
   const { file, writer, bells, subscriptions, clock } = room
   const poll = terms.poll ?? room.poll
   const holding = holdingOf(terms.window)
+  /** Fresh ones since the last retry. */
+  let passed = 0
   let closing: Promise<void> | undefined
 
   const taking = async (max: number, signal: AbortSignal, passing: Passing): Promise<readonly Taken[]> => {
     const slots = () => (closing || signal.aborted ? 0 : Math.min(max, holding.slots(clock.now())))
     const wanted = () => slots() > 0 && anyReady(file, door, clock.now(), passing)
     let taken: readonly Taken[] = []
+    let after = passed
     const take = (): void => {
       holding.remove(taken) // an earlier run of this job was undone
       const most = slots()
-      taken = most > 0 ? takeParcels(file, door, terms, { max: most, now: clock.now(), passing }) : []
+      const turns = { window: terms.window, retrying: holding.retrying(), passed }
+      const gulp = { max: most, turns, now: clock.now(), passing }
+      ;({ taken, passed: after } = most > 0 ? takeParcels(file, door, terms, gulp) : { taken: [], passed })
       holding.add(taken)
     }
     try {
       await writer.writeIf(wanted, take)
+      passed = after
       return taken
     } catch (error) {
       holding.remove(taken)

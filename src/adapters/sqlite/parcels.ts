@@ -1,9 +1,11 @@
-import type { Event } from '../../core/event.ts'
+import type { Event, Priority } from '../../core/event.ts'
 import type { Parcel } from '../../core/parcel.ts'
+import { rankOf } from '../../core/rank.ts'
 import type { Instant } from '../../core/time.ts'
 import { decodeTrail, encodeTrail, freshTrail, type Trail } from '../../core/trail.ts'
 import type { File } from './file.ts'
 import { isFollower } from './order.ts'
+import { RANKS } from './ranks.ts'
 import { PARKED } from './schema.ts'
 import type { Door } from './subscriptions.ts'
 
@@ -17,6 +19,8 @@ export interface Written {
   readonly trail: string | null
   readonly data: Uint8Array | null
   readonly orderKey: string | null
+  readonly priority: Priority | undefined
+  readonly spent: number
 }
 
 export const writtenOf = (event: Event, trail = freshTrail): Written => ({
@@ -28,7 +32,13 @@ export const writtenOf = (event: Event, trail = freshTrail): Written => ({
   trail: writtenTrail(trail),
   data: event.data,
   orderKey: event.extensions.orderkey === undefined ? null : String(event.extensions.orderkey),
+  priority: event.extensions.priority,
+  spent: trail.spent,
 })
+
+/** At a destination there is none. */
+export const rankAt = (door: Door, written: Written): number =>
+  door.kind === 'destination' ? RANKS.fresh : RANKS[rankOf(written, door.urges)]
 
 export const writtenTrail = (trail: Trail): string | null =>
   trail === freshTrail ? null : encodeTrail(trail)
@@ -49,8 +59,8 @@ export const instant = (at: Instant): Instant => Math.min(Math.ceil(at), PARKED 
 
 const INSERT = `
 INSERT INTO reprieve_parcel
-  (subscription, at, due, order_key, event, source, type, attributes, headers, trail)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+  (subscription, rank, at, due, order_key, event, source, type, attributes, headers, trail)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 const INSERT_DATA = 'INSERT INTO reprieve_data (parcel, bytes) VALUES (?, ?)'
 const DELETE_DATA = 'DELETE FROM reprieve_data WHERE parcel = ?'
@@ -64,7 +74,7 @@ export const insertParcel = (file: File, door: Door, written: Written, at: Insta
   const ready = parked ? due + PARKED : due
   const { lastInsertRowid } = file
     .sql(INSERT)
-    .run(door.id, ready, due, orderKey, id, source, type, attributes, headers, trail)
+    .run(door.id, rankAt(door, written), ready, due, orderKey, id, source, type, attributes, headers, trail)
   if (data !== null) file.sql(INSERT_DATA).run(lastInsertRowid, data)
 }
 
@@ -76,7 +86,7 @@ export const replaceData = (file: File, parcel: number, data: Uint8Array | null)
 
 /** The columns of a parcel, in the order in which `readParcel` takes them. */
 export const COLUMNS =
-  'id, token, deliveries, order_key, due, event, source, type, attributes, headers, trail, bytes'
+  'id, token, deliveries, order_key, due, event, source, type, attributes, headers, trail, bytes, rank'
 
 export type ParcelRow = readonly [
   id: number,
@@ -91,6 +101,7 @@ export type ParcelRow = readonly [
   headers: string | null,
   trail: string | null,
   data: Uint8Array | null,
+  rank: number,
 ]
 
 export const readParcel = (row: ParcelRow): Parcel => {

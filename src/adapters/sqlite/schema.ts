@@ -1,10 +1,11 @@
 import { ARRIVALS_KEPT, MOST_ERROR, SLOT } from '../../core/group.ts'
+import { RANK_ALL, RANKS } from './ranks.ts'
 
 /**
  * Everything Reprieve keeps in the file, made in one step. The names begin with `reprieve_` and the version
  * stands in a table of ours, because the file may be the user's own: `user_version` is left to them.
  */
-export const VERSION = 5
+export const VERSION = 6
 
 /**
  * A mark rewrites the letter's row, and two places in indexes: so it holds only what is looked for, and `outline`, which
@@ -100,8 +101,10 @@ CREATE TRIGGER reprieve_parcel_gone AFTER DELETE ON reprieve_parcel BEGIN
 END;
 `
 
+const BY_RANK = 'CREATE INDEX reprieve_parcel_at ON reprieve_parcel (subscription, rank, at, id, type);'
+
 /**
- * One column, `at`, says when a parcel may be taken, so that taking is one range of one index:
+ * One column, `at`, says when a parcel may be taken, so that taking is a range of one index for each rank:
  *
  *   at = due             it waits, or is ready
  *   at = due + PARKED    it follows an unsettled parcel with its order key
@@ -109,7 +112,8 @@ END;
  *   any other            it is out, and taken again if it is not settled by then
  *
  * Ids are never used twice (AUTOINCREMENT): a late settlement must not meet a new parcel under an old id.
- * The index ends in the type so that skipping types reads the index only.
+ * The index ends in the type so that skipping types reads the index only. It begins with the rank, so that fresh parcels are found
+ * behind any number of retries.
  */
 export const SCHEMA = `
 CREATE TABLE reprieve_meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -130,6 +134,7 @@ CREATE TABLE reprieve_subscription (
 CREATE TABLE reprieve_parcel (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   subscription INTEGER NOT NULL,
+  rank INTEGER NOT NULL DEFAULT ${RANKS.fresh},
   at INTEGER NOT NULL,
   due INTEGER NOT NULL,
   token INTEGER NOT NULL DEFAULT 0,
@@ -142,7 +147,7 @@ CREATE TABLE reprieve_parcel (
   headers TEXT,
   trail TEXT
 ) STRICT;
-CREATE INDEX reprieve_parcel_at ON reprieve_parcel (subscription, at, id, type);
+${BY_RANK}
 CREATE INDEX reprieve_parcel_order ON reprieve_parcel (subscription, order_key, id) WHERE order_key IS NOT NULL;
 CREATE INDEX reprieve_parcel_line ON reprieve_parcel (subscription, event) WHERE order_key IS NOT NULL;
 ${DATA}
@@ -224,12 +229,19 @@ ${ENVELOPES_GO}
 ${BY_TIME}
 ${BY_GROUP}`
 
+const TO_RANKS = `
+DROP INDEX reprieve_parcel_at;
+ALTER TABLE reprieve_parcel ADD COLUMN rank INTEGER NOT NULL DEFAULT ${RANKS.fresh};
+${RANK_ALL};
+${BY_RANK}`
+
 /** From each older version to the next. */
 export const UPGRADES: Readonly<Record<number, string>> = {
   1: 'ALTER TABLE reprieve_ledger ADD COLUMN begun INTEGER NOT NULL DEFAULT 0',
   2: TO_GROUPS,
   3: TO_DATA_APART,
   4: TO_ENVELOPES_APART,
+  5: TO_RANKS,
 }
 
 /** Larger than any moment that is kept, so that what is parked sorts behind all that waits. */

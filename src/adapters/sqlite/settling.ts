@@ -2,6 +2,7 @@ import type { Settled, Settlement } from '../../contracts/transport.ts'
 import type { Outgoing } from '../../contracts/tx.ts'
 import { endingOf, heldHere } from '../../core/ledger.ts'
 import { letterEvent, receiptEvent } from '../../core/letter.ts'
+import type { Parcel } from '../../core/parcel.ts'
 import type { Instant } from '../../core/time.ts'
 import { holdKey } from './dead-keys.ts'
 import { checkMarked, underSavepoint } from './effect.ts'
@@ -9,7 +10,16 @@ import type { File } from './file.ts'
 import { endClaim, markDone } from './ledger.ts'
 import { letNextGo } from './order.ts'
 import { keepEvents } from './outbox.ts'
-import { insertParcel, instant, replaceData, type Written, writtenOf, writtenTrail } from './parcels.ts'
+import {
+  insertParcel,
+  instant,
+  rankAt,
+  replaceData,
+  type Written,
+  writtenOf,
+  writtenTrail,
+} from './parcels.ts'
+import { RANKS } from './ranks.ts'
 import { type Door, hearing, type Subscriptions } from './subscriptions.ts'
 import { dropExpired, type Handle, handleOf } from './taking.ts'
 
@@ -103,7 +113,7 @@ const settlePlainly = (room: Room, { settlement, handle, written, trail }: Ready
       return 'done'
     case 'later':
       stirred.add(door.id)
-      return putOff(file, handle, settlement.parcel.due, written ?? trail ?? null) ? 'done' : 'lost'
+      return putOff(room, handle, settlement.parcel, written ?? trail ?? null) ? 'done' : 'lost'
     case 'give back':
       stirred.add(door.id)
       return giveBack(file, handle) ? 'done' : 'lost'
@@ -137,26 +147,28 @@ const send = ({ file, subscriptions, now, stirred }: Room, to: string, written: 
 }
 
 /** The row stays, and with it the place of an ordered parcel; the token moves on, so that this was once. */
-const PUT_OFF = 'UPDATE reprieve_parcel SET at = ?, due = ?, token = token + 1, trail = ?'
+const PUT_OFF = 'UPDATE reprieve_parcel SET rank = ?, at = ?, due = ?, token = token + 1, trail = ?'
 const OURS = 'WHERE id = ? AND token = ?'
 const PUT_OFF_AS_TAKEN = `${PUT_OFF} ${OURS}`
 const PUT_OFF_CHANGED = `${PUT_OFF},
   event = ?, source = ?, type = ?, attributes = ?, headers = ? ${OURS}`
 
 const putOff = (
-  file: File,
-  { id, token }: Handle,
-  at: Instant,
+  { file, door }: Room,
+  { id, token, rank }: Handle,
+  parcel: Parcel,
   changed: Written | string | null,
 ): boolean => {
-  const due = instant(at)
+  const due = instant(parcel.due)
   if (changed === null || typeof changed === 'string') {
-    return file.sql(PUT_OFF_AS_TAKEN).run(due, due, changed, id, token).changes === 1
+    const tried = parcel.trail.spent > 0 ? RANKS.retry : RANKS.fresh
+    const ranked = rank === RANKS.urgent ? rank : tried
+    return file.sql(PUT_OFF_AS_TAKEN).run(ranked, due, due, changed, id, token).changes === 1
   }
   const { id: event, source, type, attributes, headers, trail, data } = changed
   const { changes } = file
     .sql(PUT_OFF_CHANGED)
-    .run(due, due, trail, event, source, type, attributes, headers, id, token)
+    .run(rankAt(door, changed), due, due, trail, event, source, type, attributes, headers, id, token)
   if (changes === 1) replaceData(file, id, data)
   return changes === 1
 }

@@ -1,9 +1,11 @@
 import type { Address, Destination, Subscription } from '../../contracts/transport.ts'
 import { ReprieveError } from '../../core/error.ts'
 import { isInOrder, type Ordering } from '../../core/ordering.ts'
+import { type Urgency, urgentTypes } from '../../core/rank.ts'
 import type { Millis } from '../../core/time.ts'
 import type { File } from './file.ts'
 import { changeOrder } from './order.ts'
+import { changeUrgency } from './urgency.ts'
 
 /** A row of `reprieve_subscription`: one consumer's door, or a destination, which is a door of its own kind. */
 export interface Door {
@@ -16,6 +18,10 @@ export interface Door {
   readonly order: string
   /** Whether events of this type are ordered by key. */
   readonly inOrder: (type: string) => boolean
+  /** Tells one urgency from another. */
+  readonly urgency: string
+  /** Whether events of this type are urgent, where they don't say. */
+  readonly urges: (type: string) => boolean
   readonly expire: Millis | undefined
   readonly wants: (type: string) => boolean
 }
@@ -69,6 +75,7 @@ export const subscriptionsOf = (file: File): Subscriptions => {
     changed()
     const door = doors.get(name)!
     if (before && before.order !== door.order) changeOrder(file, door.id, before, door)
+    if (before && before.urgency !== door.urgency) changeUrgency(file, door.id, before, door)
     return door
   }
 
@@ -138,14 +145,15 @@ ON CONFLICT (kind, service, topic) DO UPDATE SET
 const nameOf = (kind: string, service: string, topic: string): string =>
   JSON.stringify([kind, service, topic])
 
-/** As they are wanted; with what is in order and what not, where that differs. */
+/** As they are wanted; with what is in order and what is urgent and what not, where that differs. */
 interface Wanted {
   readonly types: readonly string[]
   readonly ordering?: Ordering
+  readonly urgency?: Urgency
 }
 
-const wanted = ({ types, ordering }: Subscription): string =>
-  JSON.stringify(ordering ? ({ types, ordering } satisfies Wanted) : types)
+const wanted = ({ types, ordering, urgency }: Subscription): string =>
+  JSON.stringify(ordering || urgency ? { types, ordering, urgency } : types)
 
 const wantedOf = (text: string): Wanted => {
   const read = JSON.parse(text) as Wanted | readonly string[]
@@ -153,7 +161,7 @@ const wantedOf = (text: string): Wanted => {
 }
 
 const doorOf = (row: Record<string, unknown>): Door => {
-  const { types, ordering } = wantedOf(row.types as string)
+  const { types, ordering, urgency } = wantedOf(row.types as string)
   const ordered = row.ordered === 1
   return {
     id: row.id as number,
@@ -163,6 +171,8 @@ const doorOf = (row: Record<string, unknown>): Door => {
     ordered,
     order: JSON.stringify([ordered, ordering ?? null]),
     inOrder: (type) => ordered && isInOrder(ordering, type),
+    urgency: JSON.stringify(urgency ?? null),
+    urges: urgentTypes(urgency),
     expire: (row.expire as number | null) ?? undefined,
     wants: wantsOf(types),
   }

@@ -7,7 +7,7 @@ import { testTools } from '../../testing/tools.ts'
 import { type File, openFile } from './file.ts'
 import { isFollower, letNextGo } from './order.ts'
 import { subscriptionsOf } from './subscriptions.ts'
-import { anyReady, nextReady, passBy, takeParcels } from './taking.ts'
+import { anyReady, countReady, nextReady, passBy, takeParcels } from './taking.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'reprieve-taking-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -31,17 +31,19 @@ const plansOf = (file: File, step: (file: File) => void): readonly string[] => {
   })
 }
 
-it('taking costs what is taken: one range of one index, no sorting, whatever lies there', async () => {
+it('taking costs what is taken: ranges of one index, no sorting, whatever lies there', async () => {
   const file = await openFile(join(folder, 'plans.db'), testTools())
   const door = subscriptionsOf(file).destination({ name: '_office', expire: 1000 })
   const terms = { lease: 1000 }
+  const turns = { window: 10, retrying: 0, passed: 0 }
   for (const passing of [passBy(undefined), passBy(new Set(['a']))]) {
     const plans = plansOf(file, (watched) => {
       anyReady(watched, door, 1, passing)
       nextReady(watched, door, 1)
-      takeParcels(watched, door, terms, { max: 10, now: 1, passing })
+      takeParcels(watched, door, terms, { max: 10, turns, now: 1, passing })
       isFollower(watched, door.id, 'k')
       letNextGo(watched, door.id, 'k')
+      countReady(watched, { ...door, ordered: true }, 1)
     })
     const onParcels = plans.filter((plan) => plan.includes('reprieve_parcel'))
     expect(onParcels.length).toBeGreaterThanOrEqual(6)

@@ -119,6 +119,8 @@ export const transportOf = (room: Room, leave: () => Promise<void>): Transport =
       except: true,
       claims: true,
       patterns: true,
+      fresh: true,
+      urgent: true,
       unheard: 'refused',
     },
     publish,

@@ -7,6 +7,7 @@ import type { Subscription } from '../../contracts/transport.ts'
 import type { Event } from '../../core/event.ts'
 import { slotOf } from '../../core/group.ts'
 import { contentHash } from '../../core/repair.ts'
+import { freshTrail } from '../../core/trail.ts'
 import { sampleLetters } from '../../testing/letters.ts'
 import { testTools } from '../../testing/tools.ts'
 import { open } from './index.ts'
@@ -14,8 +15,14 @@ import { open } from './index.ts'
 const folder = mkdtempSync(join(tmpdir(), 'reprieve-upgrade-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
+/** As the file was when parcels had no rank. */
+const TO_FIFTH = `
+DROP INDEX reprieve_parcel_at; ALTER TABLE reprieve_parcel DROP COLUMN rank;
+CREATE INDEX reprieve_parcel_at ON reprieve_parcel (subscription, at, id, type);
+UPDATE reprieve_meta SET value = 5 WHERE name = 'schema';
+`
 /** As the file was when a letter's row held its envelope, and that what its event carries. */
-const TO_FOURTH = `
+const TO_FOURTH = `${TO_FIFTH}
 CREATE TABLE letter_4 (
   id TEXT PRIMARY KEY, buried_at INTEGER NOT NULL, service TEXT NOT NULL, topic TEXT NOT NULL, category TEXT NOT NULL,
   kind TEXT NOT NULL, fingerprint TEXT NOT NULL, state TEXT NOT NULL, state_at INTEGER NOT NULL, type TEXT NOT NULL,
@@ -94,6 +101,45 @@ describe('a file of an older version', () => {
       await transport.close()
       await store.close()
     }
+  })
+
+  it('(schema 5) hands over urgent events first, and fresh ones before retries', async () => {
+    const path = join(folder, 'older-5.db')
+    const tools = testTools()
+    const event = (id: string, over: Partial<Event> = {}): Event => ({
+      ...{ id, source: '/test', type: 'order.placed', extensions: {}, headers: {}, data: null },
+      ...over,
+    })
+    const failed = { ...freshTrail, spent: 1 }
+    const before = await open(`sqlite:${path}`, tools)
+    await before.transport.subscribe(subscription)
+    await before.transport.forward(
+      subscription,
+      ['r1', 'r2', 'r3'].map((id) => ({ event: event(id), trail: failed, due: tools.clock.now() })),
+    )
+    await before.transport.publish('order.placed', [
+      event('f1'),
+      event('f2', { extensions: { priority: 'low' }, type: 'order.pressing' }),
+      event('u1', { extensions: { priority: 'high' } }),
+      event('u2', { type: 'order.pressing' }),
+    ])
+    await before.transport.close()
+    await before.store.close()
+
+    const older = olderAt(path)
+    older.exec(TO_FIFTH)
+    older.close()
+    const { transport, store } = await open(`sqlite:${path}`, tools)
+    const urgency = { types: ['order.pressing'], others: ['order.placed'] }
+    const inlet = await transport.subscribe({ ...subscription, urgency })
+    const ids: string[] = []
+    while (ids.length < 7) {
+      const some = await inlet.receive(2, new AbortController().signal)
+      ids.push(...some.map(({ parcel }) => parcel.event.id))
+    }
+    expect(ids).toEqual(['u1', 'u2', 'f1', 'f2', 'r1', 'r2', 'r3'])
+    await transport.close()
+    await store.close()
   })
 
   it('(schema 4) still has all its letters, what their events carry, and what was repaired', async () => {

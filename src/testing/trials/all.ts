@@ -21,10 +21,12 @@ import { searchTrials } from './search.ts'
 import { settleTrials } from './settle.ts'
 import { sharingTrials } from './sharing.ts'
 import type { Trial } from './trial.ts'
+import { turnTrials } from './turns.ts'
 
 export const trials: readonly Trial[] = [
   ...publishTrials,
   ...receiveTrials,
+  ...turnTrials,
   ...settleTrials,
   ...laterTrials,
   ...buryTrials,
