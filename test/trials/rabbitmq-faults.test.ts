@@ -1,19 +1,19 @@
-import { afterAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/adapters/system/clock.ts'
 import { systemDice } from '../../src/adapters/system/dice.ts'
 import type { Open } from '../../src/contracts/adapter.ts'
 import type { Inlet, Transport } from '../../src/contracts/transport.ts'
-import { realWorld, runTrial, survey, type TrialWorld, trials } from '../../src/testing/trials/index.ts'
+import { realWorld, type TrialWorld } from '../../src/testing/trials/index.ts'
 import { type FaultProxy, openProxy } from '../faults/proxy.ts'
 import { describeWith, serviceUrl } from '../services/urls.ts'
 import { aside, noting } from './rabbitmq-aside.ts'
-import { adapterOf } from './suite.ts'
+import { adapterOf, trialTests } from './suite.ts'
 
 /** The longest that a piece of the talk is held up. */
 const DELAY = 5
 
 /** Some measure how late a wait is, and the proxy shares its machine with the broker. */
-const AGAIN = { retry: 1, timeout: 90_000 }
+const AGAIN = { atOnce: 8, retry: 1 }
 
 /** Until then an ack may not have arrived, and a client may write to a connection that is gone. */
 const ON_THE_WAY = 25
@@ -113,17 +113,7 @@ const halfOpen: Blow = async (proxy, call) => {
   })
 }
 
-const suite = async (world: TrialWorld): Promise<void> => {
-  const { skip } = await survey(world)
-  vi.setConfig({ maxConcurrency: 8 })
-  for (const trial of trials) {
-    if (skip(trial) !== undefined) continue
-    test.concurrent(trial.name, AGAIN, async () => {
-      const result = await runTrial(trial, world)
-      if (result.is === 'failed') throw result.error
-    })
-  }
-}
+const suite = (world: TrialWorld): Promise<void> => trialTests(world, AGAIN)
 
 describeWith('amqp', 'rabbitmq through a fault proxy', async (url) => {
   if (!serviceUrl('amqp')) return void test('trials', () => undefined)

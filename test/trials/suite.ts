@@ -12,33 +12,46 @@ import { keepResults } from './results.ts'
 export interface SuiteOptions {
   /** How many at once; more than one only where time is real: a virtual clock is the same for all. */
   readonly atOnce?: number
+  /** How often one may be tried again: where the wire is disturbed, how late a wait is says little. */
+  readonly retry?: number
 }
 
-/** Turns the trials into tests. A skipped one carries its reason in its title. */
-export const trialSuite = async (
-  adapter: string,
+/** Turns the trials into tests. A skipped one carries its reason in its title. Each result is noted. */
+export const trialTests = async (
   world: TrialWorld,
-  { atOnce = 1 }: SuiteOptions = {},
+  { atOnce = 1, retry = 0 }: SuiteOptions = {},
+  note: (result: TrialResult) => void = () => {},
 ): Promise<void> => {
-  const { can, skip } = await survey(world)
+  const { skip } = await survey(world)
   vi.setConfig({ maxConcurrency: atOnce })
-  const results = new Map<string, TrialResult>()
   for (const trial of trials) {
     const { name, about } = trial
     const reason = skip(trial)
     if (reason !== undefined) {
-      results.set(name, { name, about, took: 0, is: 'skipped', reason })
+      note({ name, about, took: 0, is: 'skipped', reason })
       test.skip(`${name} (skipped: ${reason})`)
       continue
     }
     const run = async () => {
       const result = await runTrial(trial, world)
-      results.set(name, result)
+      note(result)
       if (result.is === 'failed') throw result.error
     }
-    if (atOnce > 1) test.concurrent(name, run, 90_000)
-    else test(name, run, 90_000)
+    const options = { retry, timeout: 90_000 }
+    if (atOnce > 1) test.concurrent(name, options, run)
+    else test(name, options, run)
   }
+}
+
+/** The same, and what the adapter's table is made of. */
+export const trialSuite = async (
+  adapter: string,
+  world: TrialWorld,
+  options: SuiteOptions = {},
+): Promise<void> => {
+  const { can } = await survey(world)
+  const results = new Map<string, TrialResult>()
+  await trialTests(world, options, (result) => results.set(result.name, result))
   afterAll(() => {
     // After a run with a filter there is no whole table to keep.
     if (results.size < trials.length) return

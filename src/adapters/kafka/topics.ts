@@ -31,14 +31,26 @@ const PATIENCE = 10_000
 const ANSWER = 12_000
 const MAKING = 60_000
 const LOOK_AGAIN = 5 * 60_000
+/** A connection that was cut is made again by the next one. */
+const TRIES = 4
+const PAUSE = 200
 
 export const topicsOf = ({ admin, settings, tools }: Wire): Topics => {
   const known = new Map<string, { partitions: number; at: number }>()
 
+  /** The client's own tries would go on about a topic that is missing, too. */
+  const ask = async (names: readonly string[]) => {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await admin.metadata({ topics: [...names], forceUpdate: true, retries: 0 })
+      } catch (error) {
+        if (isUnknown(error) || tries >= TRIES) throw error
+        await tools.clock.sleep(PAUSE)
+      }
+    }
+  }
   const look = async (names: readonly string[]) => {
-    const { topics } = await within(ANSWER, tools.clock, () =>
-      admin.metadata({ topics: [...names], forceUpdate: true, retries: 0 }),
-    )
+    const { topics } = await within(ANSWER, tools.clock, () => ask(names))
     for (const name of names) {
       const partitions = topics.get(name)?.partitions ?? []
       if (partitions.length === 0 || partitions.some((each) => !each || each.leader < 0)) return false
@@ -104,7 +116,9 @@ export const topicsOf = ({ admin, settings, tools }: Wire): Topics => {
         if (await look(names)) return
       } catch (error) {
         if (!isUnknown(error)) throw unavailable(settings.brokers, 'asking for topics', error)
-        const missing = await Promise.all(names.map(isMissing))
+        const missing = await Promise.all(names.map(isMissing)).catch((reason: unknown) => {
+          throw unavailable(settings.brokers, 'asking for topics', reason)
+        })
         await create(
           names.flatMap((name, i) => (missing[i] ? [fresh.find((each) => each.name === name)!] : [])),
         )
