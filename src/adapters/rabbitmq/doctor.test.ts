@@ -115,7 +115,11 @@ describeOwnBroker('the doctor of a RabbitMQ of our own', () => {
   beforeAll(async () => {
     const [port] = await freePorts(1)
     management = `http://127.0.0.1:${port}`
-    const lines = [`management.tcp.port = ${port}`, 'management.tcp.ip = 127.0.0.1']
+    const lines = [
+      `management.tcp.port = ${port}`,
+      'management.tcp.ip = 127.0.0.1',
+      'vm_memory_calculation_strategy = allocated', // not every system shows a broker its /proc
+    ]
     own = await ownBroker(lines, ['rabbitmq_management'])
     await own.control('add_user', 'poor', 'not-to-be-shown')
     await own.control('set_permissions', 'poor', '^$', '^$', '^$')
