@@ -75,6 +75,16 @@ describe('records in and out', () => {
     expect(readRecord(record, parcels, 0).trail.spent).toBe(9)
   })
 
+  it('of CloudEvents in a batch are broken, with their bytes', () => {
+    const headers = new Map([
+      [Buffer.from('content-type'), Buffer.from('application/cloudevents-batch+json')],
+    ])
+    const record = sent({ ...eventRecord('orders', event), value: Buffer.from('[{}]'), headers })
+    const { event: standIn, broken } = readRecord(record, place, 12)
+    expect(broken).toMatch(/batch\+json' can't be read/)
+    expect(standIn).toMatchObject({ id: 'kafka:orders/2/12', type: 'orders', data: Buffer.from('[{}]') })
+  })
+
   it('that can not be read at all are broken, with their bytes', () => {
     const record = sent(eventRecord('orders', event))
     const cut = { bytes: record.bytes.subarray(0, record.at + 20), at: record.at, end: record.at + 20 }
