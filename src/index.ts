@@ -109,6 +109,7 @@ export {
   type Schema,
 } from './runtime/handler.ts'
 export { CallRefused } from './runtime/held.ts'
+export type { Listen, Listener } from './runtime/listening.ts'
 export type { Service } from './runtime/registrar.ts'
 export type { RetryContext, RetryFunction, Retrying } from './runtime/retry.ts'
 export { type Ending, type GaveUp, RetryFailed } from './runtime/retry-failed.ts'

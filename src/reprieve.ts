@@ -35,6 +35,7 @@ import { openAppStore, openStore, openTransport, withoutSecret } from './open.ts
 import { type PolicyFor, type RuleBook, withPolicyFor } from './rules/index.ts'
 import { type App, createApp } from './runtime/app.ts'
 import { atMost } from './runtime/at-most.ts'
+import { createListening, type Listen } from './runtime/listening.ts'
 import { serveOffice } from './serve.ts'
 import { namedStores } from './stores.ts'
 
@@ -78,6 +79,8 @@ export interface Options {
 }
 
 export interface Reprieve extends App, AsyncDisposable {
+  /** To hear of facts of this process as they happen: `app.listen(['dead'], (fact) => …)`, until the answer is called. */
+  readonly listen: Listen
   readonly office: Office
   readonly hand: Hand
   readonly audit: Auditing
@@ -101,11 +104,9 @@ export const DEFAULT_URL = 'sqlite:reprieve.db'
 
 /** Opens transport and store, reads the rule book, and answers with an app to register handlers on. */
 export const reprieve = async (options: Options = {}): Promise<Reprieve> => {
-  const tools: Tools = {
-    clock: options.clock ?? systemClock,
-    dice: options.dice ?? systemDice(),
-    journal: options.journal ?? (() => {}),
-  }
+  const clock = options.clock ?? systemClock
+  const { journal, listen } = createListening({ clock, journal: options.journal ?? (() => {}) })
+  const tools: Tools = { clock, dice: options.dice ?? systemDice(), journal }
   const as = options.as === undefined ? systemUser() : checkName(options.as)
   const { rules, policyFor } = options
   const written = typeof rules === 'object' ? rules : await loadBook(rules)
@@ -198,6 +199,7 @@ export const reprieve = async (options: Options = {}): Promise<Reprieve> => {
 
   return {
     ...app,
+    listen,
     office,
     hand,
     audit: createAuditing(store.audit, tools.clock),
