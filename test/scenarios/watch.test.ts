@@ -79,7 +79,7 @@ describe('the watch', () => {
 
   it('raises an alert once, keeps it while the figure trembles, and ends it when the letters are gone', async () => {
     await using app = await testApp({
-      yaml: RULES(`{ ${OFF.replace('depth: off', 'depth: { from: 3, severity: critical, for: 2m }')} }`),
+      yaml: RULES(`{ ${OFF.replace('depth: off', 'depth: { from: 5, severity: critical, for: 2m }')} }`),
       watch: true,
     })
     let broken = true
@@ -93,8 +93,23 @@ describe('the watch', () => {
     await app.clock.advance(2 * MINUTE)
     expect(told(app.facts)).toEqual(['raised depth of mail-svc'])
     const { raised } = await app.watch.alerts()
-    expect(raised).toMatchObject([{ metric: 'depth', figure: 5, limit: 3, over: '>=', severity: 'critical' }])
+    expect(raised).toMatchObject([{ metric: 'depth', figure: 5, limit: 5, over: '>=', severity: 'critical' }])
     expect(raised[0]!.raisedAt - raised[0]!.since).toBe(2 * MINUTE)
+
+    // to and fro about its line, for half an hour
+    const seen: number[] = []
+    for (let n = 0; n < 4; n++) {
+      const [one] = await app.office.list({ states: ['open'] }, 1)
+      await app.office.discard([one!.letter.id])
+      await app.clock.advance(4 * MINUTE)
+      seen.push((await app.watch.alerts()).raised[0]!.last)
+      await app.publish('task.created', { n })
+      await app.settled()
+      await app.clock.advance(3 * MINUTE)
+      seen.push((await app.watch.alerts()).raised[0]!.last)
+    }
+    expect(seen).toEqual([4, 5, 4, 5, 4, 5, 4, 5])
+    expect(told(app.facts)).toEqual(['raised depth of mail-svc'])
 
     broken = false
     await app.office.replay({})
@@ -261,5 +276,36 @@ defaults: { alerts: { ${OFF} } }
     expect(told(app.facts)).toEqual(['raised criticalBatches of mail-svc'])
     await app.clock.advance(20 * MINUTE)
     expect((await app.watch.alerts()).raised).toEqual([])
+  })
+
+  it('batches whose handler takes too long, from the handler to the alert', async () => {
+    await using app = await testApp({
+      yaml: RULES(`{ ${OFF}, batchTimeouts: { above: 5%, atLeast: 10, for: 0s } }
+    timeout: 1s
+    batchers: { pairs: { size: 2, timeout: 100ms } }
+    batch: pairs`),
+      watch: true,
+    })
+    let hangs = false
+    app.service('mail-svc').onBatch('task.created', async (_, { signal }) => {
+      if (hangs) await app.clock.sleep(HOUR, signal)
+    })
+    await app.start()
+    await app.clock.advance(2 * MINUTE)
+    const batches = async (count: number) => {
+      for (let n = 0; n < 2 * count; n++) await app.publish('task.created', { n })
+      await app.settled()
+      await app.clock.advance(2 * MINUTE)
+    }
+    await batches(10)
+    expect((await app.watch.alerts()).raised).toEqual([])
+    hangs = true
+    await batches(2)
+    const { raised } = await app.watch.alerts()
+    expect(raised).toMatchObject([{ metric: 'batchTimeouts', of: 'mail-svc', limit: 0.05 }])
+    expect(raised[0]!.last).toBeGreaterThan(0.05)
+    expect(told(app.facts)).toEqual(['raised batchTimeouts of mail-svc'])
+    await app.clock.advance(HOUR)
+    expect(told(app.facts)).toEqual(['raised batchTimeouts of mail-svc', 'ended batchTimeouts of mail-svc'])
   })
 })
