@@ -62,7 +62,7 @@ describe('the arrows between rooms', () => {
   })
 
   it('reach a client library only through an adapter', () => {
-    const clients = ['amqplib', '@platformatic/kafka', 'node:sqlite']
+    const clients = ['amqplib', '@platformatic/kafka', '@redis/client', 'pg', 'node:sqlite']
     const wrong = all.filter(
       ({ path, packages }) =>
         !path.startsWith('src/adapters/') && packages.some((name) => clients.includes(name)),

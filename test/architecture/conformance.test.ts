@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { root } from './source.ts'
+import { hasTest } from './titles.ts'
 
 /** Rows look like: | A4 | proved | what … | `src/core/backoff.test.ts` › half jitter … | */
 const rows = readFileSync(join(root, 'docs/conformance.md'), 'utf8')
@@ -98,10 +99,28 @@ describe('docs/conformance.md', () => {
       if (proofs.length === 0) wrong.push(`${id}: names no test`)
       for (const { file, title } of proofs) {
         if (!existsSync(join(root, file))) wrong.push(`${id}: ${file} does not exist`)
-        else if (!readFileSync(join(root, file), 'utf8').includes(title))
+        else if (!file.endsWith('.test.ts')) wrong.push(`${id}: ${file} holds no tests`)
+        else if (!hasTest(readFileSync(join(root, file), 'utf8'), title))
           wrong.push(`${id}: ${file} has no test '${title}'`)
       }
     }
     expect(wrong).toEqual([])
+  })
+
+  it('takes no text for a test that is only somewhere in the file', () => {
+    for (const source of [
+      "it('adds up', () => {})",
+      "describe('adds up', () => {})",
+      "describeWith('amqp', 'adds up', () => {})",
+      "it.each([[1, 2]])('adds up', () => {})",
+      "it.skipIf(!here)(\n  'adds up', () => {})",
+    ])
+      expect(hasTest(source, 'adds up')).toBe(true)
+    for (const source of [
+      "// it('adds up', () => {})",
+      "const text = 'adds up'",
+      "it('adds up twice', () => {})",
+    ])
+      expect(hasTest(source, 'adds up')).toBe(false)
   })
 })

@@ -67,6 +67,7 @@ const teller = (app: Reprieve) => {
 
 describeOwn('postgres', 'the profile service under fire', () => {
   const amqp = serviceUrl('amqp')
+  // skipped where no RabbitMQ is given
   it.skipIf(!amqp)(
     'ends with the right rows: database killed and started again, broker connection dropped, high latency',
     async () => {

@@ -47,6 +47,7 @@ const withLetters = async (): Promise<string> => {
   return cwd
 }
 
+// skipped where no terminal can be had
 describe.skipIf(!hasTerminal)('work on many letters that a terminal looks at', () => {
   it('shows a bar that moves, with counts, and leaves nothing of it', async () => {
     const cwd = await withLetters()

@@ -60,6 +60,7 @@ describe('the profile service', () => {
 })
 
 describeWith('amqp', 'the profile service on RabbitMQ', (amqp) => {
+  // skipped where no PostgreSQL is given
   it.skipIf(!serviceUrl('postgres'))('prints the same with PostgreSQL beside it', async () => {
     const database = await freshDatabase(serviceUrl('postgres')!)
     await clearBroker(amqp)

@@ -86,6 +86,7 @@ describe('what can not be opened says what and how to mend it', () => {
     await expect(opening(path)).rejects.toEqual(refusal('bad_url', 'no SQLite database', 'another file'))
   })
 
+  // skipped where no such file system is
   it.runIf(existsSync('/sys/kernel'))('a place where nothing can be written', () =>
     expect(opening('/sys/kernel/app.db')).rejects.toEqual(
       refusal('unavailable', 'can not be opened or made', 'may read and write'),
