@@ -5,11 +5,13 @@ import type { Instant, Millis } from './time.ts'
 
 export const PAUSES = 'order/pause/'
 export const FORCES = 'order/breaker/'
+export const MENDED = 'order/mended/'
 export const GUARDS = 'guard/'
 export const SERVICES = 'service/'
 
 export const pauseEntry = (service: string): string => `${PAUSES}${service}`
 export const forceEntry = (name: string): string => `${FORCES}${name}`
+export const mendedEntry = (service: string, type: string): string => `${MENDED}${service}/${type}`
 export const guardEntry = (name: string, process: string): string => `${GUARDS}${process}/${name}`
 export const serviceEntry = (name: string, process: string): string => `${SERVICES}${process}/${name}`
 
@@ -18,6 +20,16 @@ export const ORDER_LASTS: Millis = 24 * 60 * 60 * 1000
 
 export interface Order {
   readonly by: string
+  readonly at: Instant
+}
+
+/** So long it is known that a handler was mended: whoever counts looks every second. */
+export const MENDED_LASTS: Millis = 10 * 60 * 1000
+
+/** Somebody let a letter of such an event out of quarantine: what the service counted against its handler is forgotten. */
+export interface Mended {
+  readonly service: string
+  readonly type: string
   readonly at: Instant
 }
 
@@ -52,6 +64,13 @@ export const readForce = (value: Json): Force | undefined => {
 export const readOrder = (value: Json): Order | undefined => {
   const { by, at } = fields(value)
   return typeof by === 'string' && typeof at === 'number' ? { by, at } : undefined
+}
+
+export const readMended = (value: Json): Mended | undefined => {
+  const { service, type, at } = fields(value)
+  return typeof service === 'string' && typeof type === 'string' && typeof at === 'number'
+    ? { service, type, at }
+    : undefined
 }
 
 export const readGuard = (value: Json): GuardReport | undefined => {

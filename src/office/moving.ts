@@ -1,7 +1,9 @@
+import type { Board } from '../contracts/board.ts'
 import type { LetterState, Letters } from '../contracts/letters.ts'
 import type { Tools } from '../contracts/tools.ts'
 import type { ActName, ActOnLetters } from '../core/acts.ts'
 import { firstState, type Letter } from '../core/letter.ts'
+import { MENDED_LASTS, mendedEntry } from '../core/orders.ts'
 import { type createActor, needReason, setOf, type Working } from './acting.ts'
 import type { DeadKeys } from './dead-keys.ts'
 import { chosenBy, frozenIds, type Selection } from './selection.ts'
@@ -58,6 +60,8 @@ export interface MovingOptions {
   readonly deadKeys: DeadKeys
   readonly tools: Tools
   readonly actor: ReturnType<typeof createActor>
+  /** Where running services hear of it. */
+  readonly board: Board
 }
 
 const BATCH = 50
@@ -72,7 +76,7 @@ interface Move {
   readonly after: (letters: readonly Letter[], act: ActOnLetters) => Promise<void>
 }
 
-export const createMoving = ({ letters, deadKeys, tools, actor }: MovingOptions): Moving => {
+export const createMoving = ({ letters, deadKeys, tools, actor, board }: MovingOptions): Moving => {
   const { clock, journal } = tools
 
   /** In batches, each with its entry in the audit. Answers those that went. */
@@ -157,6 +161,10 @@ export const createMoving = ({ letters, deadKeys, tools, actor }: MovingOptions)
       const after = async (out: readonly Letter[], { at, reason }: ActOnLetters) => {
         for (const { id } of out)
           journal({ at, is: 'released', letter: id, ...(reason !== undefined && { reason }) })
+        const mended = new Map(
+          out.map(({ service, event: { type } }) => [mendedEntry(service, type), { service, type, at }]),
+        )
+        for (const [entry, value] of mended) await board.post(entry, value, MENDED_LASTS)
       }
       const { ids, skipped } = await move(selection, by, {
         ...{ act: 'release', chosen: from, from, to: () => 'open', after },

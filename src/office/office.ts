@@ -118,7 +118,7 @@ export const createOffice = async (options: OfficeOptions): Promise<Office> => {
   return {
     ...finding,
     ...createRepairing(letters, clock, actor, dataCheck),
-    ...createMoving({ letters, deadKeys, tools, actor }),
+    ...createMoving({ letters, deadKeys, tools, actor, board: options.board ?? store.board }),
     ...createRetention({ letters, deadKeys, tools, actor, book }),
     ...createFiling(letters, store.audit, tools, actor),
     lives: (kept) => livesOf(letters, kept, book),

@@ -100,9 +100,18 @@ export const createApp = (options: AppOptions): App => {
   // a transport that keeps its own ledger waits as long as asked: it needs no companion
   const companion = transport.can.claims ? undefined : store.companion
   const destinations = new Map<string, Destination>()
-  const orders = createOrders(store.board, guards, sharing, tools, (name) => {
-    for (const service of running) if (service.name === name) service.heed()
-  })
+  const orders = createOrders(
+    store.board,
+    guards,
+    sharing,
+    tools,
+    (name) => {
+      for (const service of running) if (service.name === name) service.heed()
+    },
+    ({ service: name, type }) => {
+      for (const service of running) if (service.name === name) service.mended(type)
+    },
+  )
   const schedule = createSchedule(store.board, tools)
   const closing = new AbortController()
   const solo = createSolo(tools.clock, closing.signal)

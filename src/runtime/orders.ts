@@ -1,11 +1,12 @@
 import type { Board } from '../contracts/board.ts'
 import type { Tools } from '../contracts/tools.ts'
-import { FORCES, PAUSES, readForce, readOrder } from '../core/orders.ts'
+import { FORCES, MENDED, type Mended, PAUSES, readForce, readMended, readOrder } from '../core/orders.ts'
 import type { Guards } from './guards.ts'
 import type { Sharing } from './sharing.ts'
 
 /**
- * What operators have ordered, heard from the board once a second: services that pause, breakers that are forced. And
+ * What operators have ordered, heard from the board once a second: services that pause, breakers that are forced, handlers that
+ * were mended. And
  * what processes share, in both directions.
  */
 export interface Orders {
@@ -22,7 +23,10 @@ export const createOrders = (
   sharing: Pick<Sharing, 'sync' | 'leave'>,
   { clock, journal }: Tools,
   changed: (service: string) => void,
+  mended: (what: Mended) => void,
 ): Orders => {
+  /** What was heard of already, by entry: it is told once. */
+  let heard: ReadonlyMap<string, number> = new Map()
   let paused: ReadonlySet<string> = new Set()
 
   const obey = async (): Promise<void> => {
@@ -36,6 +40,12 @@ export const createOrders = (
       journal({ at: clock.now(), is: next.has(service) ? 'paused' : 'resumed', service })
       changed(service)
     }
+    const mends = await board.read(MENDED)
+    for (const { entry, value, version } of mends) {
+      const what = heard.get(entry) === version ? undefined : readMended(value)
+      if (what) mended(what)
+    }
+    heard = new Map(mends.map(({ entry, version }) => [entry, version]))
     const forces = await board.read(FORCES)
     guards.obey(
       new Map(

@@ -3,6 +3,7 @@ import type { Store } from '../contracts/store.ts'
 import type { Tools } from '../contracts/tools.ts'
 import type { Delivery, Inlet, Subscription, Transport } from '../contracts/transport.ts'
 import type { LedgerKey } from '../core/ledger.ts'
+import { bestMatch } from '../core/pattern.ts'
 import { isUrgent } from '../core/rank.ts'
 import type { Millis } from '../core/time.ts'
 import type { Waiting } from '../core/waiting.ts'
@@ -18,6 +19,7 @@ import { type Ledgers, settlerByStore, withOwnClaims } from './ledgers.ts'
 import { type Coming, createMover, type Mover } from './moving.ts'
 import { createSettler, type Settler } from './settle.ts'
 import type { Solo } from './solo.ts'
+import { createSuspects } from './suspects.ts'
 import { createWalk, type Door, type WalkOptions } from './walk.ts'
 
 /** One consumer in motion. */
@@ -27,12 +29,14 @@ export interface RunningService {
   drain(within: Millis): Promise<void>
   /** Whether it is paused has changed: it is looked at now. */
   heed(): void
+  /** The handler of this type was mended: what was counted against its messages is forgotten. */
+  mended(type: string): void
   /** How much waits to be received, by the place where it waits. */
   lag(): Promise<Waiting[string]>
 }
 
 export interface ServiceOptions
-  extends Omit<WalkOptions, 'abandon' | 'begin' | 'lost' | 'batches'>,
+  extends Omit<WalkOptions, 'abandon' | 'begin' | 'lost' | 'batches' | 'suspects'>,
     Pick<BatchesOptions, 'window' | 'batchFor'> {
   readonly name: string
   readonly concurrency: number
@@ -81,7 +85,8 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
   const capOf = createCaps()
   const keeping = createKeeping(name, ledgers.all, tools)
   const { begin, lost } = keeping
-  const walk = createWalk({ ...options, abandon: abandon.signal, begin, lost, batches })
+  const suspects = createSuspects(clock.now)
+  const walk = createWalk({ ...options, abandon: abandon.signal, begin, lost, batches, suspects })
 
   const openDoor = async (from: Transport, subscription: Subscription): Promise<OpenDoor> => {
     const { claims, later } = from.can
@@ -258,6 +263,7 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
     heed: () => {
       if (options.isPaused()) for (const { pulling } of doors) pulling.abort()
     },
+    mended: (type) => suspects.mended(bestMatch(options.handlers.keys(), type)),
     lag: async () => {
       const places = doors.map(async ({ inlet, direct, subscription: { topic } }) => {
         const { waiting, oldest } = await inlet.lag()

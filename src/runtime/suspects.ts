@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { Event } from '../core/event.ts'
 import type { Failure } from '../core/failure.ts'
 import type { Parcel } from '../core/parcel.ts'
-import { countsFor, freshPoison, type Poison, poison } from '../core/poison.ts'
+import { countsFor, freshPoison, type Poison, type PoisonRules, poison } from '../core/poison.ts'
 import type { Instant } from '../core/time.ts'
 import type { Rules } from '../rules/index.ts'
 
@@ -10,6 +10,8 @@ import type { Rules } from '../rules/index.ts'
 export interface Suspects {
   /** Whether this failure makes the event poison. */
   failed(rules: Rules, topic: string, pattern: string, event: Event, failure: Failure): Poison | undefined
+  /** The handler was mended: counting starts anew. */
+  mended(pattern: string | undefined): void
   succeeded(rules: Rules, pattern: string, event: Event): void
   /** Whether so many claims of it that were never released make it poison. */
   crashed(rules: Rules, topic: string, pattern: string, parcel: Parcel, crashes: number): Poison | undefined
@@ -17,6 +19,9 @@ export interface Suspects {
 
 /** The first time others were under way as well. Only from the second on it was alone, and surely the cause. */
 const SURE = 2
+
+/** To forget takes no rules. */
+const NONE: PoisonRules = { failures: 1, within: 0, categories: [], crashes: 1 }
 
 export const createSuspects = (now: () => Instant): Suspects => {
   let state = freshPoison
@@ -27,6 +32,10 @@ export const createSuspects = (now: () => Instant): Suspects => {
       const answer = poison(state, { is: 'failed', what, failure }, now(), rules)
       state = answer.state
       return answer.poison
+    },
+    mended: (pattern) => {
+      if (pattern === undefined) return
+      state = poison(state, { is: 'mended', handler: pattern }, now(), NONE).state
     },
     succeeded: ({ poison: rules }, pattern, event) => {
       // almost always there is nobody to compare with

@@ -21,7 +21,7 @@ import type { Slot } from './lanes.ts'
 import type { Plan } from './plan.ts'
 import type { Settler, Step } from './settle.ts'
 import { ackOf, stepFor } from './step.ts'
-import { createSuspects } from './suspects.ts'
+import type { Suspects } from './suspects.ts'
 import { tell } from './tell.ts'
 
 /** The door an event came in by, and what hangs on it. */
@@ -51,6 +51,7 @@ export interface WalkOptions extends Pick<Surroundings, 'publish' | 'make' | 'tr
   /** Aborts when the service can wait no longer for its handlers. */
   readonly abandon: AbortSignal
   readonly guards: Guards
+  readonly suspects: Suspects
   /** Before a suspect is run: marks its claim, and answers whether it is still ours. */
   readonly begin: (held: Held) => Promise<boolean>
   /** Its claim was taken from us, though we live. Never rejects. */
@@ -64,10 +65,9 @@ export interface WalkOptions extends Pick<Surroundings, 'publish' | 'make' | 'tr
  * has, and `leave` is called before that. Never throws.
  */
 export const createWalk = (options: WalkOptions) => {
-  const { plan, handlers, deadlines, guards, abandon } = options
+  const { plan, handlers, deadlines, guards, abandon, suspects } = options
   const { clock, dice, journal } = options.tools
   const remind = createReminder(options.tools)
-  const suspects = createSuspects(clock.now)
   const surroundings = { ...options, journal, now: clock.now }
 
   return (delivery: Delivery, door: Door, slot: Slot, leave: () => void): void => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { reprieve, Transient } from '../../src/index.ts'
 import { readRules } from '../../src/rules/index.ts'
+import { testApp } from '../../src/testing/index.ts'
 import { testTools } from '../../src/testing/tools.ts'
 
 const BOOK = `version: 1
@@ -79,6 +80,37 @@ describe('a message that fails again and again', () => {
       }
       expect(only('dead')).toHaveLength(dead)
       await close()
+    }
+  })
+
+  it('is counted anew by every process when an operator has let one of its kind out of quarantine', async () => {
+    const slow = BOOK.replace('delay: 1s', 'delay: 10s')
+    for (const released of [true, false]) {
+      // the office knows the service by the store only, as if it were another process
+      await using app = await testApp({ yaml: slow })
+      const { clock } = app
+      app.service('mail').on('order.*', (event) => {
+        if (event.data.bad) throw new TypeError('Cannot read properties of undefined')
+      })
+      const dead = () => app.facts.flatMap((fact) => (fact.is === 'dead' ? [fact.event] : []))
+      await app.publish('order.placed', BAD, { id: 'first' })
+      const pass = async (seconds: number) => {
+        for (let second = 0; second < seconds; second++) {
+          await app.publish('order.placed', { second })
+          await clock.advance(1000)
+        }
+      }
+      await pass(5)
+      await app.publish('order.placed', BAD, { id: 'second' })
+      await pass(17)
+      expect(dead()).toEqual(['first'])
+      if (released) await clock.runUntil(app.office.release({}, { reason: 'mended, in part' }))
+      await pass(6)
+      // its third failure, and the first that counts
+      expect(dead()).toEqual(released ? ['first'] : ['first', 'second'])
+      if (!released) continue
+      await pass(20)
+      expect(dead()).toEqual(['first', 'second'])
     }
   })
 })
