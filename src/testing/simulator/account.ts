@@ -1,14 +1,18 @@
 import type { Fact } from '../../contracts/journal.ts'
 import type { Delivery } from '../../contracts/transport.ts'
+import type { Event } from '../../core/event.ts'
 import type { Claim, Ending, Held, LedgerKey } from '../../core/ledger.ts'
 import type { Letter } from '../../core/letter.ts'
 import type { Parcel } from '../../core/parcel.ts'
 import type { Instant, Millis } from '../../core/time.ts'
+import type { Trail } from '../../core/trail.ts'
 import {
   type Expectation,
   endsOf,
   type Fate,
+  isTwin,
   isWith,
+  letterName,
   nameOf,
   newFate,
   type Out,
@@ -41,7 +45,7 @@ export interface Account {
   /** With all that it has out. */
   died(life: Life): void
   /** The publisher was told that it is durable. */
-  accepted(id: string): void
+  accepted(event: Event): void
   /** The world took it in, for one service. */
   placed(service: string, parcel: Parcel, how: string): void
   handedOver(life: Life, service: string, delivery: Delivery): void
@@ -53,7 +57,7 @@ export interface Account {
   lost(life: Life, service: string, delivery: Delivery): void
   claimed(who: Life, key: LedgerKey, claim: Claim): void
   finished(who: Life, held: Held, as: Ending, changed: boolean): void
-  began(life: Life, service: string, parcel: Pick<Parcel, 'trail'> & { readonly id: string }): Run
+  began(life: Life, service: string, event: Pick<Event, 'id' | 'headers'>, trail: Trail): Run
   /** `late`: its time was over when it came to its end. */
   ended(run: Run, how: 'done' | 'answered' | 'failed', late: boolean): void
   /** Its handler ends the process. */
@@ -64,6 +68,9 @@ export interface Account {
 
 export const createAccount = (now: () => Instant, trace: (who: string, what: string) => void): Account => {
   const fates = new Map<string, Fate>()
+  /** Those that share an id. */
+  const namesakes = ({ service, id }: Concern): readonly Fate[] =>
+    [false, true].flatMap((twin) => fates.get(nameOf({ service, id, twin })) ?? [])
   const violations: Violation[] = []
   const outs = new Map<Delivery, Out>()
   /** Who was handed this parcel last: only that one may settle it. */
@@ -81,14 +88,17 @@ export const createAccount = (now: () => Instant, trace: (who: string, what: str
     trace('model', `${law} broken: ${what}`)
     violations.push({ law, what, at: now() })
   }
-  const fateOf = (service: string, id: string): Fate => {
-    const fate = fates.get(nameOf({ service, id }))
+  const fateOf = (service: string, event: Pick<Event, 'id' | 'headers'>): Fate => {
+    const name = { service, id: event.id, twin: isTwin(event) }
+    const fate = fates.get(nameOf(name))
     if (fate) return fate
-    const unknown = newFate({ service, id, type: '?', does: '?', limit: 1, timeout: 0, dedup: false })
+    const unknown = newFate({ ...name, hash: '', type: '?', does: '?', limit: 1, timeout: 0, dedup: false })
     fates.set(nameOf(unknown), unknown)
     broken('contract', `${nameOf(unknown)} was never published`)
     return unknown
   }
+  const fateOfKey = (key: LedgerKey): Fate =>
+    namesakes(key).find(({ hash }) => hash === key.hash) ?? fateOf(key.service, { id: key.id, headers: {} })
   const forget = (delivery: Delivery): Out | undefined => {
     const out = outs.get(delivery)
     if (!out) return undefined
@@ -106,9 +116,8 @@ export const createAccount = (now: () => Instant, trace: (who: string, what: str
   }
   const endClaim = (delivery: Delivery): void => {
     if (delivery.claim?.is !== 'fresh') return
-    const { service, id } = delivery.claim.held.key
-    const fate = fates.get(nameOf({ service, id }))
-    if (fate?.token === delivery.claim.held.token) fate.claimedBy = undefined
+    const fate = fateOfKey(delivery.claim.held.key)
+    if (fate.token === delivery.claim.held.token) fate.claimedBy = undefined
   }
 
   const account: Account = {
@@ -116,14 +125,14 @@ export const createAccount = (now: () => Instant, trace: (who: string, what: str
     violations,
     broken,
     expect: (expected) => void fates.set(nameOf(expected), newFate(expected)),
-    excuse: ({ service, id }) => {
-      const fate = fates.get(nameOf({ service, id }))
-      if (!fate) return
-      fate.excuses++
-      fate.mishaps++
+    excuse: (concern) => {
+      for (const fate of namesakes(concern)) {
+        fate.excuses++
+        fate.mishaps++
+      }
     },
-    doubled: ({ service, id }) => {
-      fateOf(service, id).copies++
+    doubled: (concern) => {
+      for (const fate of namesakes(concern)) fate.copies++
     },
     excuseAll,
     stands: (life, until) => {
@@ -138,11 +147,12 @@ export const createAccount = (now: () => Instant, trace: (who: string, what: str
     died: (life) => {
       for (const fate of fates.values()) if (isWith(life, fate)) fate.ends++
     },
-    accepted: (id) => {
-      for (const fate of fates.values()) if (fate.id === id) fate.accepted ??= now()
+    accepted: (event) => {
+      for (const fate of fates.values())
+        if (fate.id === event.id && fate.twin === isTwin(event)) fate.accepted ??= now()
     },
     placed: (service, parcel, how) => {
-      const fate = fateOf(service, parcel.event.id)
+      const fate = fateOf(service, parcel.event)
       fate.homes++
       fate.due = parcel.due
       if (how !== 'again') fate.copies++
@@ -157,7 +167,7 @@ export const createAccount = (now: () => Instant, trace: (who: string, what: str
     },
     handedOver: (life, service, delivery) => {
       const { parcel, redelivered, claim } = delivery
-      const fate = fateOf(service, parcel.event.id)
+      const fate = fateOf(service, parcel.event)
       const before = latest.get(parcel)
       if (before) before.superseded = true
       if (before && !redelivered)
@@ -179,7 +189,7 @@ export const createAccount = (now: () => Instant, trace: (who: string, what: str
       const out = forget(delivery)
       mayAct(out, delivery, 'an ack')
       endClaim(delivery)
-      const fate = fateOf(service, delivery.parcel.event.id)
+      const fate = fateOf(service, delivery.parcel.event)
       fate.homes--
       trace(life.name, `${nameOf(fate)} acknowledged, ${fate.homes} left`)
       // elsewhere the ledger's answer tells, which comes before
@@ -193,21 +203,25 @@ export const createAccount = (now: () => Instant, trace: (who: string, what: str
       if (fate.completed || fate.homes > 0 || isDead) return
       broken('I2', `${nameOf(fate)} was acknowledged: not done, not dead, and nowhere else`)
     },
-    buried: (life, { service, event, trail, id, kind }) => {
-      const fate = fateOf(service, event.id)
+    buried: (life, letter) => {
+      const { service, event, trail, kind, reason } = letter
+      const fate = fateOf(service, event)
       trace(life.name, `${nameOf(fate)} buried, life ${trail.generation}, ${trail.spent} spent`)
       if (kind === 'crash' && fate.does !== 'kills' && endsOf(fate, now()) < (fate.dedup ? KILLS : KILLS - 1))
         broken('I7', `${nameOf(fate)} was quarantined for what others did`)
       if (!fate.deaths.has(trail.generation)) {
-        fate.deaths.set(trail.generation, { moment: ++moment, letter: id })
+        fate.deaths.set(trail.generation, { moment: ++moment, letter: letterName(letter) })
       }
+      if (reason === 'conflict' && namesakes(fate).length < 2)
+        broken('I3', `${nameOf(fate)} was buried as a conflict, and no other has its id`)
     },
     later: (life, service, delivery, parcel) => {
       const out = forget(delivery)
       mayAct(out, delivery, 'a later')
       endClaim(delivery)
-      fateOf(service, parcel.event.id).due = parcel.due
-      trace(life.name, `${nameOf({ service, id: parcel.event.id })} later: ${tellParcel(parcel, now())}`)
+      const fate = fateOf(service, parcel.event)
+      fate.due = parcel.due
+      trace(life.name, `${nameOf(fate)} later: ${tellParcel(parcel, now())}`)
     },
     givenBack: (life, service, delivery) => {
       // it may be the broker's doing, and the holder unaware: it then runs what it has lost
@@ -215,16 +229,16 @@ export const createAccount = (now: () => Instant, trace: (who: string, what: str
       if (out) out.superseded = true
       outs.delete(delivery)
       endClaim(delivery)
-      trace(life.name, `${nameOf({ service, id: delivery.parcel.event.id })} given back`)
+      trace(life.name, `${nameOf(fateOf(service, delivery.parcel.event))} given back`)
     },
     lost: (life, service, delivery) => {
       forget(delivery)
-      const fate = fateOf(service, delivery.parcel.event.id)
+      const fate = fateOf(service, delivery.parcel.event)
       fate.excuses++
       trace(life.name, `${nameOf(fate)} lost`)
     },
     claimed: (life, key, claim) => {
-      const fate = fateOf(key.service, key.id)
+      const fate = fateOfKey(key)
       if (claim.is !== 'fresh')
         return trace(life.name, `${nameOf(fate)} claim for attempt ${key.attempt}: ${claim.is}`)
       const { token } = claim.held
@@ -237,7 +251,7 @@ export const createAccount = (now: () => Instant, trace: (who: string, what: str
       fate.claimedBy = life
     },
     finished: (life, { key, token }, as, changed) => {
-      const fate = fateOf(key.service, key.id)
+      const fate = fateOfKey(key)
       trace(
         life.name,
         `${nameOf(fate)} claim ${token} ends as ${as}${changed ? '' : ', which changes nothing'}`,
@@ -247,8 +261,8 @@ export const createAccount = (now: () => Instant, trace: (who: string, what: str
       if (token === fate.token) fate.claimedBy = undefined
       else broken('I4', `${nameOf(fate)}: token ${token} ended the claim of ${fate.token}`)
     },
-    began: (life, service, { id, trail }) => {
-      const fate = fateOf(service, id)
+    began: (life, service, event, trail) => {
+      const fate = fateOf(service, event)
       const attempt = trail.spent + 1
       const out = fate.outs.find(
         (each) => each.life === life && !each.run && each.delivery.parcel.trail.spent === trail.spent,
@@ -258,6 +272,9 @@ export const createAccount = (now: () => Instant, trace: (who: string, what: str
       const { orderKey } = fate
       const line = orderKey === undefined ? [] : (lines.get(nameOf({ service, id: orderKey })) ?? [])
       checkBeginning(fate, out, line, now(), broken)
+      const ran = namesakes(fate).find((other) => other !== fate && other.begun)
+      if (fate.dedup && ran) broken('I3', `${nameOf(fate)} ran, and its id is known of ${nameOf(ran)}`)
+      fate.begun = true
       const run: Run = { fate, out: out ?? orphan(fate, life), began: now(), attempt, completed: false }
       if (out) out.run = run
       fate.runs.add(run)
@@ -296,12 +313,13 @@ export const createAccount = (now: () => Instant, trace: (who: string, what: str
       if (fact.is === 'trouble') trace(life.name, `trouble, ${fact.where}: ${fact.error.message}`)
       if (fact.is === 'breaker') trace(life.name, `breaker of ${fact.name}: ${fact.from} → ${fact.to}`)
       if (fact.is !== 'done' && fact.is !== 'dead' && fact.is !== 'retry') return
-      const fate = fateOf(fact.service, fact.event)
-      if (fact.is === 'dead' && fate.deaths.size === 0) {
-        broken('journal', `${nameOf(fate)} was told dead, and there is no letter`)
+      // a fact has the id, and nothing of the payload: it may be of either
+      const known = namesakes({ service: fact.service, id: fact.event })
+      if (fact.is === 'dead' && known.every(({ deaths }) => deaths.size === 0)) {
+        broken('journal', `${fact.service}/${fact.event} was told dead, and there is no letter`)
       }
-      if (fact.is === 'done' && fate.doneAt === undefined) {
-        broken('journal', `${nameOf(fate)} was told done, and was not acknowledged`)
+      if (fact.is === 'done' && known.every(({ doneAt }) => doneAt === undefined)) {
+        broken('journal', `${fact.service}/${fact.event} was told done, and was not acknowledged`)
       }
     },
   }

@@ -1,4 +1,6 @@
 import type { Delivery } from '../../contracts/transport.ts'
+import type { Event } from '../../core/event.ts'
+import type { Letter } from '../../core/letter.ts'
 import type { Parcel } from '../../core/parcel.ts'
 import type { Instant, Millis } from '../../core/time.ts'
 import type { Life } from './life.ts'
@@ -7,6 +9,10 @@ import type { Life } from './life.ts'
 export interface Expectation {
   readonly service: string
   readonly id: string
+  /** The second of two that have this id, with another payload. */
+  readonly twin: boolean
+  /** Of its payload. */
+  readonly hash: string
   readonly type: string
   readonly does: string
   /** Attempts that the policy grants. */
@@ -26,6 +32,8 @@ export interface Fate extends Expectation {
   homes: number
   /** How often the world took it in, by a publisher or by a broker that doubled it. */
   copies: number
+  /** Its handler was run. */
+  begun: boolean
   /** A handler came to its end in time. */
   completed: boolean
   /** It was acknowledged after that. */
@@ -34,7 +42,7 @@ export interface Fate extends Expectation {
   doneIn: number
   /** The moment, in the model's own count, from which on its completion is known to the world. */
   recorded: number | undefined
-  /** By generation: the moment at which its letter was durable, and the letter's id. */
+  /** By generation: the moment at which its letter was durable, and the letter's name. */
   readonly deaths: Map<number, { readonly moment: number; readonly letter: string }>
   /** Things that went wrong with it by intent. While there are none nothing is excused. */
   excuses: number
@@ -82,6 +90,7 @@ export const newFate = (expected: Expectation): Fate => ({
   place: -1,
   homes: 0,
   copies: 0,
+  begun: false,
   completed: false,
   doneAt: undefined,
   doneIn: 0,
@@ -113,8 +122,19 @@ export const endsOf = ({ ends, mishaps, outs }: Fate, now: Instant): number =>
 
 export const isOver = (fate: Fate): boolean => fate.doneAt !== undefined || fate.deaths.size > 0
 
-export const nameOf = ({ service, id }: { readonly service: string; readonly id: string }): string =>
-  `${service}/${id}`
+export const nameOf = ({
+  service,
+  id,
+  twin,
+}: Pick<Expectation, 'service' | 'id'> & { twin?: boolean }): string => `${service}/${id}${twin ? "'" : ''}`
+
+/** How the model knows one of two events with one id: the runtime carries headers, and goes by none of them. */
+export const TWIN = { 'x-twin': 'true' }
+export const isTwin = ({ headers }: Pick<Event, 'headers'>): boolean => 'x-twin' in headers
+
+/** A letter, and whose it is: the same id with another payload in it is not the letter of that one. */
+export const letterName = ({ id, event }: Pick<Letter, 'id' | 'event'>): string =>
+  isTwin(event) ? `${id}'` : id
 
 export const tellParcel = ({ trail, due }: Parcel, now: Instant): string =>
   `life ${trail.generation}, ${trail.spent} spent${due > now ? `, due in ${due - now} ms` : ''}`

@@ -18,7 +18,7 @@ export interface Stage {
 export const handlerOf = (service: string, stage: Stage) => {
   const { account, life } = stage
   return (event: Handled<{ readonly does: Does }>, ctx: Context): Reply | Promise<Reply> => {
-    const run = account.began(life, service, { id: event.id, trail: ctx.trail })
+    const run = account.began(life, service, event, ctx.trail)
     if (event.data.does === 'at once') {
       account.effect(run, ctx.idempotencyKey)
       account.ended(run, 'done', false)

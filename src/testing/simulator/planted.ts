@@ -1,4 +1,5 @@
-import type { LedgerKey } from '../../core/ledger.ts'
+import { type LedgerKey, REPAIRED } from '../../core/ledger.ts'
+import { derivedId } from '../../core/letter.ts'
 import {
   lostIsDone,
   neverExtended,
@@ -242,5 +243,37 @@ export const PLANTED: readonly Plant[] = [
           return batch.slice(0, 2)
         },
       })),
+  },
+  {
+    name: 'one letter for one id',
+    what: 'letters of events with the same id have the same id, whatever the events carry',
+    breaks: ['I1'],
+    transport: settling((settlement) => {
+      if (settlement.do !== 'bury') return settlement
+      const { service, topic, event, trail } = settlement.letter
+      const id = derivedId([service, topic, event.id, trail.generation])
+      return { ...settlement, letter: { ...settlement.letter, id } }
+    }),
+  },
+  {
+    name: 'conflict taken for done',
+    what: 'the second of two events with one id is acknowledged as done',
+    breaks: ['I2'],
+    rows: (rows) => ({
+      ...rows,
+      claim: (...asked) => {
+        const claim = rows.claim(...asked)
+        return claim.is === 'conflict' ? { is: 'done' } : claim
+      },
+    }),
+  },
+  {
+    name: 'payload not compared',
+    what: 'of two events with one id the second is taken for the first',
+    breaks: ['I2', 'I3'],
+    rows: (rows) => ({
+      ...rows,
+      claim: (key, ...asked) => rows.claim({ ...key, hash: REPAIRED }, ...asked),
+    }),
   },
 ]

@@ -1,8 +1,8 @@
-import type { Event } from '../../core/event.ts'
+import { type Event, payloadHash } from '../../core/event.ts'
 import type { Millis } from '../../core/time.ts'
 import { type RuleBook, readRules, rulesFor } from '../../rules/index.ts'
 import type { Chance } from './chance.ts'
-import type { Expectation } from './fate.ts'
+import { type Expectation, isTwin, TWIN } from './fate.ts'
 import { type Weather, weatherOf } from './weather.ts'
 
 /** own: transport and ledger are one database. leased, connected: a broker, with a store beside it. */
@@ -103,23 +103,24 @@ export const scenarioOf = (chance: Chance): Scenario => {
   const guarded = chance.happens(0.7)
   const yaml = bookOf(chance.pick(['dedup', 'upsert', 'state', 'none']), policy, ordered, guarded)
   const book = read(yaml)
-  const planned = Array.from({ length: chance.int(6, 18) }, (_, n) => plan(n, chance, ordered))
+  const first = Array.from({ length: chance.int(6, 18) }, (_, n) => plan(n, chance, ordered))
   const from = chance.int(0, 3000)
-  return {
+  const scenario = {
     kind,
     yaml,
     book,
     services: SERVICES,
     processes: chance.int(1, 3),
-    planned,
     outage: { from, to: from + chance.int(1000, 5000) },
     guarded,
     ordered,
     replays: chance.happens(0.25),
     weather: weatherOf(chance, kind === 'connected'),
     later: chance.pick([100, 1000, Number.POSITIVE_INFINITY]),
-    expectations: planned.flatMap(({ event, does }) => expectationsOf(book, event, does)),
   }
+  const planned = [...first, ...twinsOf(first, chance)]
+  const expectations = planned.flatMap(({ event, does }) => expectationsOf(book, event, does))
+  return { ...scenario, planned, expectations }
 }
 
 export const heardBy = (type: string): readonly string[] =>
@@ -132,6 +133,8 @@ const expectationsOf = (book: RuleBook, event: Event, does: Does): readonly Expe
     return {
       service,
       id: event.id,
+      twin: isTwin(event),
+      hash: payloadHash(event.data),
       type: event.type,
       does,
       limit: policy.retries + 1,
@@ -159,6 +162,17 @@ const plan = (n: number, chance: Chance, ordered: boolean): Planned => {
   }
   const at = chance.int(0, 4000)
   return { at, event, does, ...(chance.happens(0.1) && { again: at + chance.int(0, 6000) }) }
+}
+
+/** Somebody gave another event the id that one has already. */
+const twinsOf = (planned: readonly Planned[], chance: Chance): readonly Planned[] => {
+  const like = chance.happens(0.4) ? planned[chance.int(0, planned.length - 1)]! : undefined
+  if (!like || like.event.type === 'bomb.armed') return []
+  const does = like.does === 'calls' ? 'calls' : whatOf(chance)
+  const data = Buffer.from(does === 'broken' ? '{{' : JSON.stringify({ does, twin: true }))
+  const event = { ...like.event, headers: TWIN, data }
+  const at = chance.int(0, 6000)
+  return [{ at, event, does, ...(chance.happens(0.3) && { again: at + chance.int(0, 3000) }) }]
 }
 
 const whatOf = (chance: Chance): Does =>

@@ -169,13 +169,12 @@ const run = async (setting: Setting): Promise<void> => {
 
   /** Whoever lives publishes; told that it failed, or not told at all, the producer does it again. */
   const publish = (planned: Planned): void => {
-    const { id } = planned.event
     if (account.violations.length > 0) return
     const entry = alive.find(({ ready }) => ready)
     const again = () => void scheduler.after(250, () => publish(planned))
     if (!entry) return void again()
     const accepted = (): void => {
-      account.accepted(id)
+      account.accepted(planned.event)
       unpublished--
     }
     follow(entry.life, entry.app.publishEvents([planned.event]), accepted, again)

@@ -9,12 +9,14 @@ import type { KeptLetter } from '../../contracts/letters.ts'
 import type { AppStore } from '../../contracts/store.ts'
 import type { Transport } from '../../contracts/transport.ts'
 import type { Act } from '../../core/audit.ts'
+import type { Event } from '../../core/event.ts'
 import { type Letter, letterEvent, receiptEvent } from '../../core/letter.ts'
 import { readLetter } from '../../core/letter-reading.ts'
 import { loadedDice } from '../dice.ts'
 import type { Account } from './account.ts'
 import { asBroker } from './broker.ts'
 import type { Chance } from './chance.ts'
+import { letterName } from './fate.ts'
 import { gateBoard, gateLedger, gateLetters, gateOperations, gateTransport } from './gated.ts'
 import type { Life } from './life.ts'
 import type { Plant } from './plant.ts'
@@ -29,7 +31,7 @@ export interface Beyond {
   connect(life: Life): { readonly transport: Transport; readonly store: AppStore }
   /** The broker takes back what this process holds; nothing where there are only leases. */
   cut(life: Life): void
-  /** Ids of the letters that lie at destinations, or are kept by the office. */
+  /** Names of the letters that lie at destinations, or are kept by the office. */
   letters(): ReadonlySet<string>
   /** What the office knows of those it took over. */
   kept(): readonly KeptLetter[]
@@ -124,12 +126,17 @@ export const createBeyond = (options: BeyondOptions): Beyond => {
         [...destinations.values()].flatMap((box) => box.waitingNow(now())),
       )
       return new Set([
-        ...lying.flatMap(({ parcel }) => readLetter(parcel.event)?.id ?? []),
-        ...store.letters.keys(),
+        ...lying.flatMap(({ parcel }) => letterNameIn(parcel.event)),
+        ...[...store.letters.values()].map(({ letter }) => letterName(letter)),
       ])
     },
     kept: () => [...store.letters.values()],
   }
+}
+
+const letterNameIn = (event: Event): readonly string[] => {
+  const letter = readLetter(event)
+  return letter ? [letterName(letter)] : []
 }
 
 /** Doors that tell of each parcel that is put behind them. */
