@@ -56,7 +56,7 @@ const filterOf = ({ act, who, from, to }: ListFlags): AuditFilter => ({
 const columns = (now: Instant): readonly Column<AuditEntry>[] => [
   { title: '#', of: ({ seq }) => String(seq), align: 'right' },
   { title: 'at', of: ({ at }) => shown(at), least: 15 },
-  { title: 'age', of: ({ at }) => span(now - at), align: 'right' },
+  { title: 'age', of: ({ at }) => span(now - at), align: 'right', wide: 60 },
   { title: 'who', of: ({ who }) => who, least: 8 },
   { title: 'act', of: ({ act }) => act, paint: strong },
   { title: 'on', of: ({ target }) => target, least: 12 },

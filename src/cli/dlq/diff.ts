@@ -23,7 +23,7 @@ const diff = async (flags: Common, typed: string): Promise<Ended> => {
   const { office } = opened.app
   const [id] = await wholeIds(office, [typed])
   const versions = await office.versions(id!)
-  if (flags.json) return sayJson({ id, versions })
+  if (flags.json) return sayJson({ id, versions }, versions)
   say(versions.length === 0 ? 'it is as it died: never repaired' : versions.map(versionText).join('\n\n'))
 }
 

@@ -67,9 +67,9 @@ const columns = (now: Instant): readonly Column<LetterGroup>[] => [
   },
   { title: 'last', of: ({ lastAt }) => span(now - lastAt), align: 'right' },
   { title: 'is', of: marksOf, least: 3, paint: warn },
-  { title: 'critical', of: ({ criticality }) => criticality, least: 4 },
+  { title: 'critical', of: ({ criticality }) => criticality, least: 4, wide: 60 },
   { title: 'service', of: ({ services }) => services.join(' '), least: 6 },
-  { title: 'owner', of: ({ owner = 'nobody' }) => owner, least: 5 },
+  { title: 'owner', of: ({ owner = 'nobody' }) => owner, least: 5, wide: 60 },
   { title: 'error', of: ({ error }) => error, least: 12, paint: calm },
 ]
 

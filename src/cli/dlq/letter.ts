@@ -7,7 +7,7 @@ import { inert, inertLines } from '../print/inert.ts'
 import { bad, calm, strong } from '../print/paint.ts'
 import { columnsHere } from '../print/say.ts'
 import { table } from '../print/table.ts'
-import { padded } from '../print/width.ts'
+import { cutTo, padded } from '../print/width.ts'
 
 const MOST_PAYLOAD = 4000
 
@@ -42,8 +42,16 @@ const section = (title: string, body: string): string =>
 
 const indented = (text: string): string => text.replace(/^/gm, '  ')
 
-export const facts = (rows: readonly (readonly [string, string])[]): string =>
-  rows.map(([name, value]) => `${calm(padded(inert(name), 16))}  ${inert(value)}`).join('\n')
+/** Whole lines, for who may want to copy what they say; with a limit they are cut to it. */
+export const facts = (
+  rows: readonly (readonly [string, string])[],
+  most = Number.POSITIVE_INFINITY,
+): string =>
+  rows
+    .map(([name, value]) => `${calm(padded(inert(name), NAMED))}  ${cutTo(inert(value), most - NAMED - 2)}`)
+    .join('\n')
+
+const NAMED = 16
 
 const summary = (letter: Letter): readonly (readonly [string, string])[] => [
   ['service', letter.service],

@@ -82,7 +82,7 @@ const list = async (flags: ListFlags): Promise<Ended> => {
     limit,
     ...(before !== undefined && { before }),
   })
-  if (flags.json) return sayJson({ operations: found })
+  if (flags.json) return sayJson({ operations: found }, found)
   if (found.length === 0) return say(live ? 'no operation is under way' : 'no operations')
   say(table(columns(systemClock.now()), found, columnsHere()))
   if (found.length === limit)
@@ -99,7 +99,7 @@ const columns = (now: number): readonly Column<KeptOperation>[] => [
     of: ({ operation }) => operation.state,
     paint: (text, kept) => stateText(kept) + text.slice(kept.operation.state.length),
   },
-  { title: 'by', of: ({ operation }) => operation.by, least: 8 },
+  { title: 'by', of: ({ operation }) => operation.by, least: 8, wide: 60 },
   { title: 'letters', of: (kept) => String(totalOf(kept)), align: 'right' },
   { title: 'progress', of: (kept) => progressText(kept, now), least: 12 },
 ]
@@ -109,7 +109,7 @@ const show = async (flags: ShowFlags, id: string): Promise<Ended> => {
   const { operations } = opened.app.office
   const kept = await operations.show(id)
   const items = flags.items ? await operations.items(id, { limit: flags.limit }) : []
-  if (flags.json) return sayJson({ ...kept, ...(flags.items && { items }) })
+  if (flags.json) return flags.items ? sayJson({ ...kept, items }, items) : sayJson(kept)
   say(operationText(kept))
   if (!flags.items) return
   say('')

@@ -53,7 +53,10 @@ const statsText = (stats: Stats, now: Instant): string => {
     ['categories', counts(stats.categories)],
     ['kinds', counts(stats.kinds)],
   ]
-  const text = facts(rows.filter(([, value]) => value !== ''))
+  const text = facts(
+    rows.filter(([, value]) => value !== ''),
+    columnsHere(),
+  )
   if (stats.subscriptions.length === 0) return text
   const doors = table<SubscriptionStats>(
     [

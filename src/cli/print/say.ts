@@ -16,9 +16,12 @@ export const sayJson = (value: unknown, list?: readonly unknown[]): void => {
 
 export const remark = (text: string): void => void process.stderr.write(`${text}\n`)
 
+/** With fewer columns nothing can be shown that says anything. */
+const NARROWEST = 40
+
 /** How many columns the terminal has; undefined where no terminal looks on. */
 export const columnsHere = (): number | undefined =>
-  process.stdout.isTTY ? Math.max(60, process.stdout.columns || 80) : undefined
+  process.stdout.isTTY ? Math.max(NARROWEST, process.stdout.columns || 80) : undefined
 
 /** A terminal on which not all fits that one would like to see. */
 export const isNarrow = (columns = columnsHere()): boolean => columns !== undefined && columns < WIDE
