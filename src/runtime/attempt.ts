@@ -1,6 +1,5 @@
 import type { Delivery } from '../contracts/transport.ts'
 import { classify } from '../core/classify.ts'
-import { Invalid } from '../core/errors.ts'
 import { decodeData } from '../core/event.ts'
 import { expiryOf } from '../core/expiry.ts'
 import type { Failure } from '../core/failure.ts'
@@ -11,6 +10,7 @@ import type { BatchHandler } from './batch-handler.ts'
 import { type Deadlines, runWithin } from './deadline.ts'
 import { answerOf, type Context, type Handled, isLater, type Reply, type Schema } from './handler.ts'
 import { refusedIn } from './held.ts'
+import { validated } from './validated.ts'
 
 /** A handler with the schema of its events' data, as it was registered: for one event, or for several together. */
 export type Registered = Single | Together
@@ -57,7 +57,10 @@ export const attempt = (options: AttemptOptions, answer: (outcome: Outcome) => v
       const value = decodeData(event)
       const ctx = context(signal)
       if (!schema) return handle({ ...event, data: value }, ctx)
-      return validated(schema, value, (data) => handle({ ...event, data }, ctx))
+      const data = validated(schema, value)
+      return data instanceof Promise
+        ? data.then((fit) => handle({ ...event, data: fit }, ctx))
+        : handle({ ...event, data }, ctx)
     },
     (reply) => answer(outcomeOf(reply)),
     (error) => answer(failed(error, rules.overrides, options.now())),
@@ -71,16 +74,6 @@ export const outcomeOf = (reply: Reply): Outcome => {
   if (!said) return DONE
   if (isLater(said)) return { is: 'put off', delay: said.delay, because: said.because }
   return { is: 'refused', reason: 'refused', failure: refused(said.because) }
-}
-
-const validated = async (
-  schema: Schema<unknown>,
-  value: unknown,
-  handle: (data: unknown) => Reply | Promise<Reply>,
-): Promise<Reply> => {
-  const result = await schema['~standard'].validate(value)
-  if (result.issues) throw new Invalid('the data does not fit its schema', { issues: result.issues })
-  return handle(result.value)
 }
 
 /** A call that was refused is no failure of the handler's: it comes again when there is hope. */

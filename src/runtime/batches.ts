@@ -1,5 +1,4 @@
 import type { Tools } from '../contracts/tools.ts'
-import { Invalid } from '../core/errors.ts'
 import { decodeData, type Priority } from '../core/event.ts'
 import { idempotencyKeyOf } from '../core/idempotency-key.ts'
 import type { Batch, Rules } from '../rules/index.ts'
@@ -7,9 +6,9 @@ import { broken, failed, type Registered } from './attempt.ts'
 import { createGathering } from './batch.ts'
 import { attemptBatch, type BatchAttemptOptions } from './batch-attempt.ts'
 import { runWithin } from './deadline.ts'
-import type { Schema } from './handler.ts'
 import type { Entering, Passenger } from './passenger.ts'
 import type { Solo } from './solo.ts'
+import { validated } from './validated.ts'
 
 /** The batches of one service. */
 export interface Batches {
@@ -135,15 +134,4 @@ const createBatches = (options: BatchesOptions): Batches => {
     },
     close: () => gathering.close(({ slot }) => slot.ended()),
   }
-}
-
-/** At once where the schema answers at once. */
-const validated = (schema: Schema<unknown>, value: unknown): unknown => {
-  const result = schema['~standard'].validate(value)
-  return result instanceof Promise ? result.then(fitting) : fitting(result)
-}
-
-const fitting = (result: Awaited<ReturnType<Schema<unknown>['~standard']['validate']>>): unknown => {
-  if (result.issues) throw new Invalid('the data does not fit its schema', { issues: result.issues })
-  return result.value
 }
