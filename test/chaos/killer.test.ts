@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { connect } from 'amqplib'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { describeWith } from '../services/urls.ts'
+import { describeWith, kafkaUrl } from '../services/urls.ts'
 import { type KillerOptions, type KillerResult, killerTest, WINDOW } from './killer.ts'
 
 const only = async (options: Omit<KillerOptions, 'patience'>): Promise<KillerResult> => {
@@ -65,6 +65,13 @@ describeWith('amqp', 'one message that kills its process on a real RabbitMQ', (u
     const name = `killer-${randomUUID().slice(0, 8)}`
     onTestFinished(() => sweep(url, name))
     await only({ transport: url, events: 1000, deed: EXIT, name })
+  }, 180_000)
+})
+
+describeWith('kafka', 'one message that kills its process on a real Kafka', (url) => {
+  it('is quarantined, and only it, though partitions go to and fro', async () => {
+    // the shortest session that brokers allow: so long a dead member keeps its partitions
+    await only({ transport: `${kafkaUrl(url)}?session=6000&heartbeat=1000`, events: 300, deed: EXIT })
   }, 180_000)
 })
 
