@@ -2,5 +2,5 @@ import { describe } from 'vitest'
 import { runsItsPrograms } from './programs.ts'
 
 describe('docs/breakers.md', () => {
-  runsItsPrograms('docs/breakers.md', ['shared.ts', 'jobs.ts'])
+  runsItsPrograms('docs/breakers.md', ['shared.ts'])
 })
