@@ -10,6 +10,7 @@ import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type SecondLook, secondLook, worthASecondLook } from '../test/run/second-look.ts'
 import { TOLD_IN, type Told, testsThat } from '../test/run/told.ts'
+import { tookOf } from '../test/run/took.ts'
 import type { Outcome } from '../test/services/server.ts'
 import { servers } from '../test/services/servers.ts'
 import { openSession } from '../test/services/session.ts'
@@ -43,7 +44,9 @@ try {
 }
 
 async function test(): Promise<number> {
+  const began = performance.now()
   const check = await run('npm', ['run', 'check'])
+  const checked = performance.now() - began
   const outcomes = interrupted ? [] : ((await session?.outcomes) ?? [])
   const first = await vitest(args, outcomes)
   const suspicious = first.told && args.length === 0 ? worthASecondLook(first.told) : []
@@ -57,7 +60,7 @@ async function test(): Promise<number> {
   await session?.close()
 
   const missing = outcomes.filter(({ had }) => !had)
-  show({ check, tests, 'truth tables': tables }, outcomes, first.told, looks)
+  show({ check, tests, 'truth tables': tables }, checked, outcomes, first.told, looks)
   if (interrupted) return 128 + constants.signals[interrupted]
   return check === 0 && tests === 0 && tables === 0 && !(strict && missing.length > 0) ? 0 : 1
 }
@@ -108,13 +111,18 @@ function tell(outcomes: readonly Outcome[]): NodeJS.ProcessEnv {
 
 function show(
   steps: Readonly<Record<string, number>>,
+  checked: number,
   outcomes: readonly Outcome[],
   told: Told | undefined,
   looks: readonly SecondLook[],
 ): void {
   const verdict = (code: number) => (interrupted ? 'interrupted' : code === 0 ? 'ok' : `failed (${code})`)
-  const results = Object.entries(steps).map(([name, code]) => [name, verdict(code)])
-  console.log(`\n${table(['step', 'result'], results)}`)
+  const results = Object.entries(steps).map(([name, code]) => [
+    name,
+    verdict(code),
+    name === 'check' ? tookOf(checked) : '',
+  ])
+  console.log(`\n${table(['step', 'result', 'took'], results)}`)
   const rows = outcomes.map((outcome) =>
     outcome.had
       ? [outcome.name, outcome.version, outcome.how, seconds(outcome.readyMs)]
