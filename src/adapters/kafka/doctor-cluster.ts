@@ -47,9 +47,9 @@ export const reachable = async ({ admin, tools }: Wire): Promise<readonly Found[
   }))
 }
 
-export const cluster = async (wire: Wire): Promise<readonly Found[]> => [
+export const cluster = async (wire: Wire, transacting = false): Promise<readonly Found[]> => [
   ...(await versions(wire)),
-  ...(await brokerSettings(wire)),
+  ...(await brokerSettings(wire, transacting)),
 ]
 
 const versions = async ({ admin }: Wire): Promise<readonly Found[]> => {
@@ -79,10 +79,11 @@ const versions = async ({ admin }: Wire): Promise<readonly Found[]> => {
   ]
 }
 
-const brokerSettings = async ({ admin }: Wire): Promise<readonly Found[]> => {
+const brokerSettings = async (wire: Wire, transacting: boolean): Promise<readonly Found[]> => {
+  const { admin } = wire
   const { brokers } = await admin.metadata({ topics: [] })
   const [first] = brokers.keys()
-  const keys = ['offsets.retention.minutes', 'auto.create.topics.enable']
+  const keys = ['offsets.retention.minutes', 'auto.create.topics.enable', ...SESSION, STATE_LOG]
   let settings: ReadonlyMap<string, string | null | undefined>
   try {
     const [answer] = await admin.describeConfigs({
@@ -115,7 +116,40 @@ const brokerSettings = async ({ admin }: Wire): Promise<readonly Found[]> => {
       : 'off: Reprieve makes its own topics'
     found.push({ check: 'kafka-auto-create', level: 'fine', where: keys[1]!, what })
   }
+  found.push(...session(wire, settings))
+  if (transacting && settings.get(STATE_LOG) === '1') found.push(ONE_STATE_LOG)
   return found
+}
+
+const SESSION = ['group.min.session.timeout.ms', 'group.max.session.timeout.ms'] as const
+const STATE_LOG = 'transaction.state.log.replication.factor'
+
+const ONE_STATE_LOG: Found = {
+  check: 'kafka-transactions',
+  level: 'risky',
+  where: STATE_LOG,
+  what: 'there is one copy of what brokers know of transactions',
+  why: 'while its broker is away no retry and no burial goes through, and with it goes what was to be committed',
+  fix: `set ${STATE_LOG} to 3 before the first transaction, or give __transaction_state more replicas`,
+}
+
+function* session(
+  { settings: ours }: Wire,
+  settings: ReadonlyMap<string, string | null | undefined>,
+): Generator<Found> {
+  const [least, most] = SESSION.map((key) => Number(settings.get(key) ?? Number.NaN)) as [number, number]
+  if (Number.isNaN(least) || Number.isNaN(most)) return
+  const fits = least <= ours.session && ours.session <= most
+  yield {
+    check: 'kafka-session',
+    level: fits ? 'fine' : 'wrong',
+    where: '?session=',
+    what: `${ours.session} ms, and brokers take ${least} to ${most}`,
+    ...(!fits && {
+      why: 'they refuse every member of a consumer group: nothing is consumed',
+      fix: `write ?session= with a value in between, or change ${SESSION.join(' and ')}`,
+    }),
+  }
 }
 
 export const span = (ms: number): string => {

@@ -66,6 +66,7 @@ describeWith('kafka', 'the doctor of a Kafka', (named) => {
       'kafka-version',
       'kafka-offsets',
       'kafka-auto-create',
+      'kafka-session',
       'kafka-coordinator',
       'kafka-missing',
     ])
@@ -128,6 +129,17 @@ describeWith('kafka', 'the doctor of a Kafka', (named) => {
       `wrong kafka-compaction ${compacted}`,
       `wrong kafka-size ${small}`,
       `wrong kafka-leader ${strict}`,
+    ])
+  })
+
+  it('tells a retry topic that is narrower than its source, and that it will be given more', async () => {
+    const to = subscription()
+    const [narrow] = retryTopics(to.consumerGroup)
+    await makeTopic(admin, to.topic, { partitions: 3 })
+    await makeTopic(admin, narrow!)
+    const found = (await examine(url, needed(to))).filter(({ check }) => check === 'kafka-partitions')
+    expect(found).toMatchObject([
+      { level: 'fine', where: narrow, what: expect.stringMatching(/^it has 1 partitions, and its source 3/) },
     ])
   })
 

@@ -3,6 +3,7 @@ import { CHECKS, type NeededTopic } from './checks.ts'
 import { loadClient } from './client.ts'
 import { cluster, coordinators, creatable, reachable } from './doctor-cluster.ts'
 import { examineForeign } from './doctor-foreign.ts'
+import { rights, transactional } from './doctor-rights.ts'
 import { examineTopics } from './doctor-topics.ts'
 import { readUrl, type Settings } from './settings.ts'
 import { retryTopics, TIERS } from './tiers.ts'
@@ -18,16 +19,19 @@ export const doctor: Doctor = {
       // whatever they lead can't be asked about: that they can't be reached says enough
       if (brokers.some(({ level }) => level === 'wrong')) return brokers
       const wanted = topicsWanted(needs, settings)
+      const transacting = needs.subscriptions.some(({ to }) => to.transactions)
       const there = new Set(await wire.admin.listTopics())
       const is = (topic: NeededTopic): boolean => there.has(topic.name)
       return [
         ...brokers,
-        ...(await cluster(wire)),
+        ...(await cluster(wire, transacting)),
         ...(await coordinators(wire, groupsOf(needs))),
+        ...(transacting ? await transactional(wire) : []),
         ...(await creatable(
           wire,
           wanted.filter((each) => !is(each)),
         )),
+        ...(await rights(wire, wanted.filter(is))),
         ...(await examineTopics(wire, wanted.filter(is))),
         ...(await examineForeign(wire, needs.foreign ?? [], there)),
       ]

@@ -17,6 +17,7 @@ export const CODE = {
   topicExists: 36,
   invalidReplication: 38,
   duplicateSequence: 46,
+  transactionNotAllowed: 53,
   fencedInstance: 82,
 } as const
 

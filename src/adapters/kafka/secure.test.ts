@@ -2,10 +2,18 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
+import {
+  AclOperations,
+  AclPermissionTypes,
+  Admin,
+  ResourcePatternTypes,
+  ResourceTypes,
+} from '@platformatic/kafka'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Certificates, hasOpenssl, makeCertificates } from '../../../test/faults/certificates.ts'
 import { describeOwnKafka, type OwnKafka, ownKafka } from '../../../test/kafka/own-kafka.ts'
 import { freePorts } from '../../../test/services/ports.ts'
+import { until } from '../../../test/until.ts'
 import type { Fact } from '../../contracts/journal.ts'
 import { ReprieveError } from '../../core/error.ts'
 import { realWorld } from '../../testing/trials/index.ts'
@@ -13,7 +21,12 @@ import { ackAll, makeEvents, makeSubscription, settleAll, take } from '../../tes
 import { failedOnce } from '../../testing/trials/samples.ts'
 import { systemClock } from '../system/clock.ts'
 import { systemDice } from '../system/dice.ts'
+import { doctor } from './doctor.ts'
 import { open } from './index.ts'
+import { retryTopics } from './tiers.ts'
+
+type ResourceType = keyof typeof ResourceTypes
+type Right = keyof typeof AclOperations
 
 const PASSWORD = 's3cret@word'
 const ENCODED = encodeURIComponent(PASSWORD)
@@ -42,7 +55,7 @@ describeOwnKafka('kafka behind TLS and passwords', () => {
       ['sasl', 'both'].flatMap((listener) => [
         [
           `listener.name.${listener}.plain.sasl.jaas.config`,
-          `${modules}.plain.PlainLoginModule required user_ann="${PASSWORD}";`,
+          `${modules}.plain.PlainLoginModule required user_ann="${PASSWORD}" user_bob="${PASSWORD}";`,
         ],
         ...['scram-sha-256', 'scram-sha-512'].map((scram) => [
           `listener.name.${listener}.${scram}.sasl.jaas.config`,
@@ -58,6 +71,8 @@ describeOwnKafka('kafka behind TLS and passwords', () => {
         'listener.security.protocol.map':
           'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,TLS:SSL,SASL:SASL_PLAINTEXT,BOTH:SASL_SSL,MUTUAL:SSL',
         'sasl.enabled.mechanisms': 'PLAIN,SCRAM-SHA-256,SCRAM-SHA-512',
+        'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
+        'super.users': 'User:ANONYMOUS;User:ann;User:CN=client',
         'ssl.keystore.type': 'PEM',
         'ssl.keystore.location': store,
         'listener.name.mutual.ssl.client.auth': 'required',
@@ -146,5 +161,71 @@ describeOwnKafka('kafka behind TLS and passwords', () => {
       `kafka://127.0.0.1:${mutual}?ca=${files.ca}&cert=${files.stranger}&key=${files.stranger.replace(/pem$/, 'key')}`,
     )
     expect(unknown.fix).toMatch(/certificate of ours/)
+  })
+
+  it('the doctor tells a user whom the brokers allow little what else it needs', async (test) => {
+    if (!hasOpenssl) return test.skip('openssl is not on this machine')
+    const world = realWorld(open, `kafka://${kafka!.brokers[0]}`, tools)
+    const to = { ...makeSubscription(world), transactions: true }
+    const { transport } = await open(`kafka://${kafka!.brokers[0]}`, tools)
+    await transport.subscribe(to)
+    await transport.close()
+    const admin = new Admin({ clientId: 'test', bootstrapBrokers: [...kafka!.brokers] })
+    const allow = (type: ResourceType, resourceName: string, ...operations: Right[]) =>
+      admin.createAcls({
+        creations: operations.map((operation) => ({
+          resourceType: ResourceTypes[type],
+          resourceName,
+          resourcePatternType: ResourcePatternTypes.LITERAL,
+          principal: 'User:bob',
+          host: '*',
+          operation: AclOperations[operation],
+          permissionType: AclPermissionTypes.ALLOW,
+        })),
+      })
+    const needs = { attempt: 1000, unsettled: 5000, retries: 60_000, retention: 60_000 }
+    const told = async () => {
+      const url = `kafka://bob:${ENCODED}@127.0.0.1:${sasl}?session=1000&heartbeat=100`
+      const findings = await doctor.examine(url, { subscriptions: [{ to, ...needs }] }, tools)
+      return findings
+        .filter(({ level, check }) => level !== 'fine' && check !== 'kafka-replication')
+        .map(({ level, check, where, what }) => `${level} ${check} ${where}: ${what}`)
+    }
+    const [grave] = to.destinations
+    const waits = retryTopics(to.consumerGroup)
+    await allow('TOPIC', to.topic, 'DESCRIBE')
+    for (const name of waits) await allow('TOPIC', name, 'READ', 'WRITE')
+    await allow('TOPIC', grave!.name, 'READ')
+    const little = await until('what bob may do', async () => {
+      const lines = await told()
+      // brokers hear of it one after the other
+      return lines.some((line) => line.includes(grave!.name)) && lines
+    })
+    expect(little).toEqual(
+      expect.arrayContaining([
+        `wrong kafka-permissions ${to.topic}: this user may not Read`,
+        `wrong kafka-permissions ${grave!.name}: this user may not Write`,
+        `risky kafka-permissions ${waits[0]}: this user may not Delete`,
+        `wrong kafka-permissions consumer group ${to.consumerGroup}: this user may not use it`,
+        'wrong kafka-permissions transactional ids reprieve-*: this user may not use them',
+        expect.stringMatching(/^risky kafka-permissions the settings of brokers: can't be seen/),
+        expect.stringMatching(/^risky kafka-permissions the settings of topics: can't be seen/),
+      ]),
+    )
+    await allow('TOPIC', to.topic, 'READ', 'DESCRIBE_CONFIGS')
+    for (const name of waits) await allow('TOPIC', name, 'DELETE', 'DESCRIBE_CONFIGS')
+    for (const { name } of to.destinations) await allow('TOPIC', name, 'READ', 'WRITE', 'DESCRIBE_CONFIGS')
+    await allow('GROUP', to.consumerGroup, 'READ')
+    await allow('TRANSACTIONAL_ID', 'reprieve-doctor', 'WRITE')
+    await allow('CLUSTER', 'kafka-cluster', 'DESCRIBE_CONFIGS')
+    await admin.close()
+    await until(
+      'that bob may do all of it',
+      async () => !(await told()).some((line) => /permissions/.test(line)),
+    )
+    expect(await told()).toEqual([
+      expect.stringMatching(/^wrong kafka-session \?session=: 1000 ms, and brokers take 6000 to/),
+      expect.stringMatching(/^risky kafka-transactions transaction.state.log.replication.factor/),
+    ])
   })
 })
