@@ -3,7 +3,15 @@ import type { Clock } from '../../../src/contracts/tools.ts'
 import { Permanent, reprieve, type Sql, Transient } from '../../../src/index.ts'
 import { readRules } from '../../../src/rules/index.ts'
 import { type Doom, doom } from './doom.ts'
-import { LEASE, makeEffect, openEffects, type Pattern, type Payload } from './effects.ts'
+import {
+  LEASE,
+  makeEffect,
+  noteDone,
+  noteIfAgain,
+  openEffects,
+  type Pattern,
+  type Payload,
+} from './effects.ts'
 
 /** What a worker is told, as JSON in its only argument. */
 export interface Orders {
@@ -52,6 +60,7 @@ const app = await reprieve({
   transport,
   store,
   journal: (fact) => {
+    if (fact.is === 'done' && pattern === 'dedup') noteDone(effects, fact.event)
     if (fact.is === 'trouble' && process.env.CHAOS_LOUD) console.error(fact.where, fact.error.message)
   },
 })
@@ -65,6 +74,7 @@ const mayFail = (): void => {
 }
 
 app.service(service).on(type, async (event, ctx) => {
+  if (pattern === 'dedup') noteIfAgain(effects, event.id)
   await new Promise((resolve) => setTimeout(resolve, 10 + Math.random() * 30))
   mayFail()
   if (pattern !== 'transaction') {
