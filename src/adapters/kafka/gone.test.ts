@@ -47,7 +47,10 @@ describeOwnKafka('a kafka broker that is gone', () => {
   /** Whatever is asked of it, an answer comes, and it can be closed. */
   const answers = async ({ world, to, inlet, got }: Awaited<ReturnType<typeof halfway>>, most: number) => {
     const waiting = inlet.receive(9, new AbortController().signal)
-    const [published, settled, measured] = await Promise.all([
+    const [subscribed, collected, forwarded, published, settled, measured] = await Promise.all([
+      timed(transport.subscribe(makeSubscription(world))),
+      timed(transport.collect({ name: world.name('graves') })),
+      timed(transport.forward(to, [{ ...got[2]!.parcel, due: 0 }])),
       timed(transport.publish(to.topic, [makeEvent(world)])),
       timed(
         inlet.settle([
@@ -57,12 +60,16 @@ describeOwnKafka('a kafka broker that is gone', () => {
       ),
       timed(inlet.lag()),
     ])
-    expect(published.answer).toMatchObject({ code: 'unavailable' })
+    for (const { answer } of [subscribed, collected, forwarded, published]) {
+      expect(answer).toMatchObject({ code: 'unavailable' })
+    }
     expect(measured.answer).toMatchObject({ code: 'unavailable' })
     for (const each of settled.answer as readonly unknown[]) {
       if (each !== 'lost') expect(each).toMatchObject({ code: 'unavailable' })
     }
-    for (const { took } of [published, settled, measured]) expect(took).toBeLessThan(most)
+    for (const { took } of [subscribed, collected, forwarded, published, settled, measured]) {
+      expect(took).toBeLessThan(most)
+    }
     const closing = await timed(transport.close())
     expect(closing.answer).toBeUndefined()
     expect(closing.took).toBeLessThan(14_000)
