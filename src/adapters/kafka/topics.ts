@@ -26,7 +26,8 @@ const NAME = /^[\w.-]{1,249}$/
 const MAX_MESSAGE_BYTES = 8 * 1024 * 1024
 /** A copy carries its trail, and a letter its data as text: what was published must be able to get there. */
 const MAX_COPY_BYTES = 16 * 1024 * 1024
-const PATIENCE = 10_000
+/** A small broker in a hurry has been seen to take more than ten seconds until it knows of topics that it has just made. */
+const PATIENCE = 30_000
 /** One look, and the making of many topics, which a small broker takes its time for. */
 const ANSWER = 12_000
 const MAKING = 60_000
