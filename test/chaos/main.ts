@@ -8,21 +8,42 @@ import { PATTERNS } from './patterns/effects.ts'
 import { killOne, patternRun } from './patterns/run.ts'
 import { FAIR, poisonRate } from './poison-rate.ts'
 
-/**
- * `npm run chaos -- sqlite|rabbitmq|kafka [--events N] [--kills N] [--minutes N]`: the crash test, as long as you like.
- * `npm run chaos -- kafka broker|workers|churn|leader|transactions|confirm|ack|poison|calm …`: faults on Kafka brokers of its own.
- * `npm run chaos -- rabbitmq broker|confirm|ack|consumer|joining|all …`: blows on a RabbitMQ of its own.
- * `npm run chaos -- poison`: the rate of others with poison in front of a RabbitMQ queue, against without it.
- * `npm run chaos -- patterns …`: what each idempotency pattern promises, with three workers on SQLite.
- */
-const { positionals, values } = parseArgs({
-  allowPositionals: true,
-  options: {
-    events: { type: 'string', default: '20000' },
-    kills: { type: 'string', default: '20' },
-    minutes: { type: 'string', default: '10' },
-  },
-})
+const USAGE = `Usage: npm run chaos -- <what…> [--events N] [--kills N] [--minutes N]
+
+  sqlite, rabbitmq, kafka     two workers, one of them killed again and again; every event is done or dead
+  patterns                    what each idempotency pattern promises, with three workers on SQLite
+  rabbitmq broker|confirm|ack|consumer|joining|all
+                              blows on a RabbitMQ of its own
+  kafka broker|workers|churn|leader|transactions|confirm|ack|poison|calm
+                              faults on Kafka brokers of its own
+  poison                      the rate of others with poison in front of a RabbitMQ queue, against without it
+
+  --events N   20000    --kills N   20    --minutes N   10, then it is given up
+
+It exits with 1 where anything that is counted is not as promised.`
+
+const readArgs = () => {
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: {
+        events: { type: 'string', default: '20000' },
+        kills: { type: 'string', default: '20' },
+        minutes: { type: 'string', default: '10' },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    })
+  } catch (error) {
+    console.error(`${(error as Error).message}\n\n${USAGE}`)
+    return process.exit(2)
+  }
+}
+
+const { positionals, values } = readArgs()
+if (values.help) {
+  console.log(USAGE)
+  process.exit(0)
+}
 
 const urlOf = (name: string): string | undefined => {
   if (name === 'sqlite') return 'sqlite'
