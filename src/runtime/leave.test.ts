@@ -44,3 +44,36 @@ it('leaves though one of its inlets can not be closed, closes the others and say
     expect.objectContaining({ is: 'trouble', where: 'closing an inlet of svc' }),
   )
 })
+
+it('leaves a broker that never answers a settlement, soon after its time is over, and what was out comes again', async () => {
+  const tools = testTools()
+  const { transport, store } = await open('memory:', tools)
+  let deaf = true
+  const silent: Transport = {
+    ...transport!,
+    subscribe: async (to) => {
+      const inlet = await transport!.subscribe(to)
+      return { ...inlet, settle: (batch) => (deaf ? new Promise(() => {}) : inlet.settle(batch)) }
+    },
+  }
+  const started = async () => {
+    const app = createApp({ book: emptyBook, transport: silent, store: store as AppStore, tools })
+    app.service('svc').on('a.first', (event) => void seen.push(event.id))
+    await tools.clock.runUntil(app.start())
+    return app
+  }
+  const seen: string[] = []
+  const app = await started()
+  const id = await tools.clock.runUntil(app.publish('a.first', {}))
+  await tools.clock.advance(100)
+  expect(seen).toEqual([id])
+  const began = tools.clock.now()
+  await tools.clock.runUntil(app.drain(1000))
+  expect(tools.clock.now() - began).toBeLessThanOrEqual(7000)
+
+  deaf = false
+  const again = await started()
+  await tools.clock.advance(120_000)
+  expect(seen).toEqual([id, id])
+  await tools.clock.runUntil(again.drain())
+})

@@ -7,6 +7,7 @@ import { bestMatch } from '../core/pattern.ts'
 import { isUrgent } from '../core/rank.ts'
 import type { Millis } from '../core/time.ts'
 import type { Waiting } from '../core/waiting.ts'
+import { atMost } from './at-most.ts'
 import { type Bag, createBag } from './bag.ts'
 import { type BatchesOptions, batchesFor } from './batches.ts'
 import { createCaps } from './caps.ts'
@@ -71,6 +72,8 @@ interface OpenDoor extends Door, KeptDoor {
   readonly mover: Mover | undefined
 }
 
+/** How long a broker that does not answer is waited for when the time to leave is over: what it was told may have arrived. */
+const LAST_WORD = 5000
 /** How long a pull goes by what a breaker said when it began. */
 const LONGEST_LOOK = 1000
 
@@ -93,7 +96,10 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
     const ledger = claims ? ledgers.named : ledgers.all
     const inlet = await from.subscribe(claims && ledger ? withOwnClaims(subscription) : subscription)
     const makeSettler = () =>
-      createSettler({ address: subscription, inlet, ledger, companion, tools, stop: stop.signal })
+      createSettler({
+        ...{ address: subscription, inlet, ledger, companion, tools },
+        ...{ stop: stop.signal, abandon: abandon.signal },
+      })
     const settler = ledgers.named ? settlerByStore(makeSettler) : makeSettler()
     const door: OpenDoor = {
       subscription,
@@ -285,10 +291,10 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
       const over = clock.sleep(within, patience.signal).then(() => {
         if (!patience.signal.aborted) abandon.abort(new Error('the service is draining'))
       })
-      await lanes.idle()
+      const settled = lanes.idle().then(() => Promise.all(doors.map(({ settler }) => settler.idle())))
+      await atMost(clock, within + LAST_WORD, settled)
       patience.abort()
       await over
-      for (const door of doors) await door.settler.idle()
       closed.abort()
       await Promise.all(kept)
       for (const door of doors) await releaseClaims(door, tools)

@@ -41,9 +41,11 @@ const bench = (
   } as { forward: Transport['forward'] } as Transport
   const address = { service: 's', topic: 't', consumerGroup: 'g' }
   const stop = new AbortController()
-  const { settle, idle } = createSettler({ address, inlet, ledger, companion, tools, stop: stop.signal })
+  const abandon = new AbortController()
+  const signals = { stop: stop.signal, abandon: abandon.signal }
+  const { settle, idle } = createSettler({ address, inlet, ledger, companion, tools, ...signals })
   const settler = { settle: (step: Step) => new Promise<Settled>((answer) => settle(step, answer)), idle }
-  return { log, settler, stop, companion, ...tools }
+  return { log, settler, stop, abandon, companion, ...tools }
 }
 
 const later = (id: string): Step => {
@@ -145,6 +147,19 @@ describe('the settler', () => {
       new Error('no'),
     )
     expect(log.at(-1)).toBe('settle give back a')
+    await settler.idle()
+  })
+
+  it('tries no more when it can wait no longer, and lets the claim go', async () => {
+    const down = new ReprieveError('unavailable', 'nobody answers')
+    const { settler, log, clock, stop, abandon } = bench(() => down)
+    const answer = settler.settle(later('a'))
+    await clock.advance(1000)
+    stop.abort()
+    abandon.abort()
+    const tried = log.length
+    expect(await clock.runUntil(answer)).toBe(down)
+    expect(log.slice(tried)).toEqual(['settle later a', 'finish a free'])
     await settler.idle()
   })
 

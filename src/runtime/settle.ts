@@ -32,6 +32,8 @@ export interface SettlerOptions {
   readonly tools: Tools
   /** Aborts when the service stops: until then a ledger that is down is waited for. */
   readonly stop?: AbortSignal
+  /** Aborts when it can wait no longer: what would not go is not tried again, and comes back by itself. */
+  readonly abandon?: AbortSignal
 }
 
 interface Line {
@@ -66,6 +68,7 @@ export const createSettler = ({
   companion,
   tools,
   stop,
+  abandon,
 }: SettlerOptions): Settler => {
   const { clock, journal } = tools
   const plain = lineOf(1)
@@ -89,6 +92,7 @@ export const createSettler = ({
       const group = line.gathered
       line.gathered = []
       const answers = await settleGroup(group.map(({ step }) => step))
+      if (abandon?.aborted) await free(group.filter((_, i) => answers[i] instanceof Error))
       for (let i = 0; i < group.length; i++) conclude(group[i]!, answers[i]!)
     }
     line.working--
@@ -99,7 +103,7 @@ export const createSettler = ({
    * while the broker is down: what was decided would only run again, maybe beside a copy that did arrive.
    */
   const conclude = (entry: Entry, settled: Settled): void => {
-    if (!(settled instanceof Error) || entry.tries >= TRIES) {
+    if (!(settled instanceof Error) || entry.tries >= TRIES || abandon?.aborted) {
       entry.answer(entry.gaveUp && settled === 'done' ? entry.gaveUp : settled)
       if (--unsettled === 0) for (const wake of waiters.splice(0)) wake()
       return
@@ -121,6 +125,13 @@ export const createSettler = ({
         ? entry
         : { ...entry, step: { do: 'give back', delivery, ...(held && { held }) }, gaveUp: settled }
     void clock.sleep(retryIn, waits ? stop : undefined).then(() => gather(next))
+  }
+
+  /** What nobody will try again: its claim must not look like a crash to whoever is next. */
+  const free = async (group: readonly Entry[]): Promise<void> => {
+    const ends = group.flatMap(({ step: { held } }): Finish[] => (held ? [{ held, as: 'free' }] : []))
+    if (ends.length === 0) return
+    await ledger?.finish(ends).catch(() => {}) // it runs out by itself; nobody waits for a ledger that is down
   }
 
   const settleGroup = async (steps: readonly Step[]): Promise<readonly Settled[]> => {

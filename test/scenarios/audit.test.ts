@@ -80,6 +80,7 @@ const everyAct = (place: () => Options): void => {
     expect(await acts(app)).toMatchObject([
       { act: 'replay', count: 2, reason: 'mended', details: { filter: { service: 'mail-svc' } } },
       { act: 'replay undone', count: 2 },
+      { act: 'operation cancel', count: 2, reason: 'not all could be sent' },
       { act: 'replay', count: 2, who: 'ann', reason: 'mended' },
     ])
   })

@@ -1,5 +1,5 @@
 import { ReprieveError } from '../../core/error.ts'
-import type { Millis } from '../../core/time.ts'
+import type { Instant, Millis } from '../../core/time.ts'
 import { assign } from './assign.ts'
 import { type Bell, bell } from './bell.ts'
 import { type Commits, commitsOf } from './commits.ts'
@@ -195,9 +195,16 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
     void join()
   })
 
+  /** A broker that answers nothing is not waited for: what was not committed comes again. */
+  const before = async (last: Instant, work: Promise<void>) => {
+    const patience = new AbortController()
+    const done = work.finally(() => patience.abort())
+    await Promise.race([done, clock.sleep(Math.max(last - clock.now(), GRACE), patience.signal)])
+  }
   const leave = async () => {
     if (phase === 'gone') return
-    if (phase === 'here') await finish(0)
+    const last = clock.now() + PATIENCE
+    if (phase === 'here') await before(last, finish(0))
     const pending = phase === 'moving'
     enter('gone')
     left.abort()
@@ -213,9 +220,7 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
       // a member that can't say goodbye is dropped by the broker after its session timeout
       await consumer.close(true).catch(() => {})
     }
-    const patience = new AbortController()
-    const done = leaving().finally(() => patience.abort())
-    await Promise.race([done, clock.sleep(PATIENCE, patience.signal)])
+    await before(last, leaving())
   }
 
   return {

@@ -1,6 +1,7 @@
 import type { Transport } from '../../contracts/transport.ts'
 import { ReprieveError } from '../../core/error.ts'
 import { checkEvent } from '../../core/event.ts'
+import type { Millis } from '../../core/time.ts'
 import { consumerGroup, type Group } from './group.ts'
 import { openInlet } from './inlet.ts'
 import { eventRecord, parcelRecord } from './outgoing.ts'
@@ -23,6 +24,8 @@ const OFFICE_WINDOW = 1_000
 
 /** How long brokers that do not answer may keep us from closing. */
 const PATIENCE = 12_000
+/** For records that are on their way when it closes. */
+const LAST_WORD = 5_000
 
 export const kafkaTransport = (wire: Wire): Transport & { readonly counts: Counts } => {
   const { settings, tools } = wire
@@ -124,6 +127,16 @@ export const kafkaTransport = (wire: Wire): Transport & { readonly counts: Count
     if (failed) throw failed
   }
 
+  /** Whatever is not answered: the connections are closed in the end. */
+  const leave = async (): Promise<void> => {
+    const atMost = (ms: Millis, work: () => Promise<unknown> | undefined) =>
+      within(ms, tools.clock, async () => work()).catch(() => {}) // brokers find out by themselves that we are gone
+    await atMost(PATIENCE, () => Promise.all([...groups.values()].map((group) => group.close())))
+    await atMost(LAST_WORD, post.idle)
+    await atMost(LAST_WORD, () => transactions?.close())
+    await atMost(PATIENCE, wire.close)
+  }
+
   return {
     name: 'kafka',
     counts: wire.counts,
@@ -187,12 +200,7 @@ export const kafkaTransport = (wire: Wire): Transport & { readonly counts: Count
       await sendAll(messages.map((each) => returningRecord(each, topics.partitions(addressOf(each).topic))))
     },
     close: () => {
-      closed ??= within(PATIENCE, tools.clock, async () => {
-        await Promise.all([...groups.values()].map((group) => group.close()))
-        await post.idle()
-        await transactions?.close()
-        await wire.close()
-      }).catch(() => {}) // brokers that do not answer find out by themselves that we are gone
+      closed ??= leave()
       return closed
     },
   }
