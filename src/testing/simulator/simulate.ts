@@ -239,7 +239,7 @@ const run = async (setting: Setting): Promise<void> => {
     const lost = () =>
       beyond.kept().flatMap(({ letter, state }) => (state === 'replaying' ? [letter.id] : []))
     void reopen()
-    const told = () => lost().length === 0
+    const told = () => lost().length === 0 && !beyond.operating()
     const settled = () => quiet() && replayed && told() && haveLetters(account, beyond.letters())
     await scheduler.run(() => hopeless() || settled(), scheduler.now() + PATIENCE)
   }

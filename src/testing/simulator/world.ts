@@ -12,6 +12,7 @@ import type { Act } from '../../core/audit.ts'
 import type { Event } from '../../core/event.ts'
 import { type Letter, letterEvent, receiptEvent } from '../../core/letter.ts'
 import { readLetter } from '../../core/letter-reading.ts'
+import { isUnderWay } from '../../core/operation.ts'
 import { loadedDice } from '../dice.ts'
 import type { Account } from './account.ts'
 import { asBroker } from './broker.ts'
@@ -35,6 +36,8 @@ export interface Beyond {
   letters(): ReadonlySet<string>
   /** What the office knows of those it took over. */
   kept(): readonly KeptLetter[]
+  /** Whether an operation is under way that still has letters to send: somebody will take it up. */
+  operating(): boolean
 }
 
 export interface BeyondOptions {
@@ -131,6 +134,12 @@ export const createBeyond = (options: BeyondOptions): Beyond => {
       ])
     },
     kept: () => [...store.letters.values()],
+    operating: () =>
+      [...store.operations.rows.values()].some(
+        ({ operation, items }) =>
+          isUnderWay(operation.state) &&
+          [...items.values()].some(({ state }) => state === 'waiting' || state === 'sending'),
+      ),
   }
 }
 
