@@ -24,7 +24,7 @@ const timeless = (text: string) =>
     .replace(OPERATION, '<id>')
     .replace(/head [0-9a-f]{64}/, 'head <hash>')
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<moment>')
-    .replace(/\b\d+ (?:ms|s|min|h|d)\b/g, '<span>')
+    .replace(/\b\d+(?:\.\d+)? (?:ms|s|min|h|d)\b/g, '<span>')
     .replace(/ +/g, ' ')
     .trimEnd()
 

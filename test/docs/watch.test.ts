@@ -15,7 +15,7 @@ const MINUTE = 60_000
 const timeless = (text: string) =>
   text
     .replace(/\d{4}-\d\d-\d\d[T ][\d:.]+Z/g, '<moment>')
-    .replace(/\b\d+ (?:ms|s|min|h|d)\b/g, '<span>')
+    .replace(/\b\d+(?:\.\d+)? (?:ms|s|min|h|d)\b/g, '<span>')
     .replace(/ +/g, ' ')
     .trimEnd()
 
