@@ -116,7 +116,12 @@ export interface Count {
 }
 
 export interface Result {
-  readonly races: readonly { readonly name: string; readonly standings: readonly Standing[] }[]
+  readonly races: readonly {
+    readonly name: string
+    /** Timed in each heat. */
+    readonly events: number
+    readonly standings: readonly Standing[]
+  }[]
   readonly probes: readonly { readonly name: string; readonly counts: Readonly<Record<string, Count>> }[]
 }
 
@@ -148,7 +153,11 @@ export const runPlan = async ({ races, probes, events, rounds, say }: Plan): Pro
     counted.push({ name, counts: told([counts], limits) })
   }
   return {
-    races: races.map(({ name, contenders }) => ({ name, standings: standingsOf(contenders, laps) })),
+    races: races.map(({ name, contenders, share = 1 }) => ({
+      name,
+      events: Math.ceil(events * share),
+      standings: standingsOf(contenders, laps),
+    })),
     probes: counted,
   }
 }

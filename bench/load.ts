@@ -6,7 +6,7 @@ import type { Lead } from './harness.ts'
 export const BYTES = 1024
 export const BATCH = 100
 /** How many are published at once where only something has to be there before a heat begins. */
-export const FILL = 500
+export const FILL = 2000
 /** How many may be out and unsettled at once on a broker, for us and for the raw loop alike. */
 export const WINDOW = 500
 /**

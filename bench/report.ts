@@ -34,6 +34,8 @@ interface Counted extends Count {
 interface Rate extends Spread {
   readonly race: string
   readonly contender: string
+  /** Timed in each heat. */
+  readonly events?: number
   readonly noise: number
 }
 
@@ -42,7 +44,9 @@ export const reportOf = (
   about: Pick<Report, 'rounds' | 'sizes' | 'versions'>,
   { races, probes }: Result,
 ): Report => {
-  const standings = races.flatMap(({ name, standings }) => standings.map((each) => ({ race: name, ...each })))
+  const standings = races.flatMap(({ name, events, standings }) =>
+    standings.map((each) => ({ race: name, events, ...each })),
+  )
   return {
     bench,
     ...about,
@@ -72,7 +76,12 @@ export const reportOf = (
       ...standings.flatMap(({ race, contender, counts }) => counted(`${race}, ${contender}`, counts)),
       ...probes.flatMap(({ name, counts }) => counted(name, counts)),
     ],
-    here: standings.map(({ race, contender, rate }) => ({ race, contender, ...rateOf(rate) })),
+    here: standings.map(({ race, contender, events, rate }) => ({
+      race,
+      contender,
+      events,
+      ...rateOf(rate),
+    })),
   }
 }
 
@@ -96,12 +105,13 @@ const HEAD = [
   'ratio to raw (min – max)',
   'aim',
   'of processor time',
+  'events',
   'events/s',
   'noise',
 ]
 
 const rowsOf = ({ bench, ratios, here }: Report): string[][] =>
-  here.map(({ race, contender, median, noise }) => {
+  here.map(({ race, contender, events, median, noise }) => {
     const ratio = ratios.find(
       (each) => each.race === race && each.contender === contender && each.to === undefined,
     )
@@ -112,6 +122,7 @@ const rowsOf = ({ bench, ratios, here }: Report): string[][] =>
       showSpread(ratio),
       showAim(ratio),
       showSpread(ratio?.cpu),
+      events?.toLocaleString('en') ?? '',
       median.toLocaleString('en'),
       `×${noise.toFixed(2)}`,
     ]
@@ -184,9 +195,9 @@ export const keep = async (report: Report, write: boolean, part = false): Promis
   return `bench/results/${name}`
 }
 
-/** The kept results with some races run again, which must be of the same length: all of a table is told of in one line. */
+/** The kept results with some races run again, in the same way but for how many events: all of a table is told of in one line. */
 export const renewed = (kept: Report, part: Report): Report => {
-  const lengths = ({ rounds, sizes }: Report) => JSON.stringify({ rounds, ...sizes })
+  const lengths = ({ rounds, sizes: { events, ...sizes } }: Report) => JSON.stringify({ rounds, ...sizes })
   if (lengths(kept) !== lengths(part)) {
     throw new Error(
       `kept are ${lengths(kept)}, this run had ${lengths(part)}: run it alike, or run all races`,
@@ -218,7 +229,7 @@ const writeReadme = async (): Promise<void> => {
     files.map(async (file): Promise<Report> => JSON.parse(await readFile(join(RESULTS, file), 'utf8'))),
   )
   const facts = reports.map(
-    ({ bench, rounds, sizes, versions }) =>
+    ({ bench, rounds, sizes: { events, ...sizes }, versions }) =>
       `- ${bench}: ${Object.entries({ rounds, ...sizes, ...versions })
         .map(([name, value]) => `${name} ${value}`)
         .join(', ')}`,

@@ -21,7 +21,11 @@ export const openStoreAt = async ({ url }: Server, schema: string): Promise<AppS
   at.searchParams.set('timeout', '60000')
   const { store } = await openPostgres(at.href, tools)
   await store.ready?.()
-  return store
+  const close = async (): Promise<void> => {
+    await store.companion?.close()
+    await store.close()
+  }
+  return { ...store, close }
 }
 
 /** By the plain driver. */
