@@ -34,9 +34,11 @@ export const examine = async (patient: Patient): Promise<readonly Examined[]> =>
   const { book, facts, transport } = patient
   const tools: Tools = { clock: systemClock, dice: systemDice(), journal: () => {} }
   const { needs, findings } = needsOf(book, facts)
-  const first = await examineOne('transport', transport, needs, tools)
+  const places = [...storesOf(patient)]
+  const letters = places.some(([as, url]) => as === 'store' && url === transport)
+  const first = await examineOne('transport', transport, { ...needs, letters }, tools)
   const examined: Examined[] = [{ ...first, findings: [...findings, ...first.findings] }]
-  for (const [as, url] of storesOf(patient)) {
+  for (const [as, url] of places) {
     const asked = { subscriptions: [], letters: as === 'store' }
     if (url !== transport) examined.push(await examineOne(as, url, asked, tools))
   }

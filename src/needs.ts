@@ -1,6 +1,6 @@
 import type { Finding, Needed, Needs } from './contracts/doctor.ts'
 import type { Can, Subscription } from './contracts/transport.ts'
-import { type RuleBook, rowsWithin, rulesFor, serviceRules } from './rules/index.ts'
+import { type RuleBook, rowsWithin, rulesFor, serviceRules, topicsFor } from './rules/index.ts'
 import { delaysOf } from './rules/lint/delays.ts'
 import type { TransportFacts } from './rules/lint/index.ts'
 import { planService } from './runtime/plan.ts'
@@ -27,9 +27,12 @@ export const needsOf = (
       })
       continue
     }
+    const homeless = rows.filter((row) => topicsFor(book, row, facts.patterns).length === 0)
+    const homed = rows.filter((row) => !homeless.includes(row))
+    for (const row of homeless) findings.push(withoutTopic(service, row, facts))
     try {
       // whether order can be kept is told by lint: here it only says how queues are made
-      const plan = planService(book, service, rows, { name: facts.name, can: { ...can, order: 'key' } })
+      const plan = planService(book, service, homed, { name: facts.name, can: { ...can, order: 'key' } })
       subscriptions.push(...plan.subscriptions.map((to) => neededFor(book, to)))
     } catch (error) {
       const { message, fix } = error as Error & { fix?: string }
@@ -40,6 +43,15 @@ export const needsOf = (
   const foreign = [...book.foreign.keys()].map((name) => ({ name, keep: AWAY }))
   return { needs: { subscriptions, foreign }, findings }
 }
+
+/** Handlers say what is subscribed to, and a row may cover more than they take: it harms a handler of just that pattern. */
+const withoutTopic = (service: string, row: string, { name }: TransportFacts): Finding => ({
+  check: 'rules',
+  level: 'risky',
+  where: service,
+  what: `no declared topic carries ${row}: a handler for ${row} could not start on ${name}; those for whole names can, and what they need for it was not looked at`,
+  fix: `declare the topics, if there is such a handler: \`topics: { my-topic: ['${row}'] }\``,
+})
 
 /** How long an office may be away without losing what others leave for it. */
 const AWAY = 7 * 24 * 60 * 60_000

@@ -45,7 +45,7 @@ const adapterFor = async (url: string): Promise<Adapter> => {
   const load = scheme === undefined ? undefined : ADAPTERS[scheme]
   if (!load) {
     throw new ReprieveError('bad_url', `no adapter opens '${withoutSecret(url)}'`, {
-      fix: 'use one of memory:, sqlite:app.db, amqp://host, kafka://host:9092, and for stores postgres://host/db, redis://host',
+      fix: 'use one of memory:, sqlite:app.db, postgres://host/db, amqp://host, kafka://host:9092, and for ledgers redis://host',
     })
   }
   return load()
@@ -60,7 +60,7 @@ export const openTransport = async (
   if (transport) return { ...rest, transport }
   await rest.store?.close()
   throw new ReprieveError('bad_url', `'${withoutSecret(url)}' can't serve as a transport`, {
-    fix: 'use sqlite:app.db, amqp://host or kafka://host:9092, or memory: for a trial',
+    fix: 'use sqlite:app.db, postgres://host/db, amqp://host or kafka://host:9092, or memory: for a trial',
   })
 }
 

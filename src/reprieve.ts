@@ -32,6 +32,7 @@ import {
   type Watch,
 } from './office/index.ts'
 import { openAppStore, openStore, openTransport, withoutSecret } from './open.ts'
+import { checkOptions } from './options-check.ts'
 import { type PolicyFor, type RuleBook, withPolicyFor } from './rules/index.ts'
 import { type App, createApp } from './runtime/app.ts'
 import { atMost } from './runtime/at-most.ts'
@@ -104,8 +105,9 @@ export const DEFAULT_URL = 'sqlite:reprieve.db'
 
 /** Opens transport and store, reads the rule book, and answers with an app to register handlers on. */
 export const reprieve = async (options: Options = {}): Promise<Reprieve> => {
+  checkOptions(options)
   const clock = options.clock ?? systemClock
-  const { journal, listen } = createListening({ clock, journal: options.journal ?? (() => {}) })
+  const { journal, listen } = createListening({ clock, journal: options.journal ?? (() => {}) }, warnOnce())
   const tools: Tools = { clock, dice: options.dice ?? systemDice(), journal }
   const as = options.as === undefined ? systemUser() : checkName(options.as)
   const { rules, policyFor } = options
@@ -116,6 +118,7 @@ export const reprieve = async (options: Options = {}): Promise<Reprieve> => {
   const { transport } = opened
   const store = await storeFor(options.store, url, opened.store, tools).catch(async (error) => {
     await transport.close()
+    await opened.store?.close()
     throw error
   })
   const named = namedStores(book, transport.can.claims ? url : (options.store ?? DEFAULT_URL), tools)
@@ -241,12 +244,27 @@ const storeFor = async (
   tools: Tools,
 ): Promise<AppStore> => {
   const { letters, audit, operations } = own ?? {}
-  if (own && letters && audit && operations && (url === undefined || url === transport))
+  if (own && letters && audit && operations && (url === undefined || url === transport)) {
+    await own.ready?.()
     return { ...own, letters, audit, operations }
+  }
   const wanted = url ?? DEFAULT_URL
   if (url === undefined) {
     const text = `the store beside ${withoutSecret(transport)} is ${wanted}: good for one host`
     tools.journal({ at: tools.clock.now(), is: 'notice', text })
   }
   return openAppStore(wanted, tools)
+}
+
+/** Of a journal that throws at one fact and likely at all: the first is enough to mend it. */
+const warnOnce = (): ((error: unknown) => void) => {
+  let warned = false
+  return (error) => {
+    if (warned) return
+    warned = true
+    process.emitWarning(
+      `the journal given to reprieve() failed, and is told all the same: ${String(error)}`,
+      'ReprieveWarning',
+    )
+  }
 }

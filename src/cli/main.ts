@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { fail } from './failure.ts'
+import { checkNode } from './node-version.ts'
 import { wantsJson } from './print/say.ts'
 import { createProgram } from './program.ts'
 
@@ -9,6 +10,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 })
 
 try {
+  checkNode(process.versions.node)
   await createProgram().parseAsync()
 } catch (error) {
   process.exitCode = fail(error, wantsJson())

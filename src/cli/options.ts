@@ -24,7 +24,7 @@ export const withCommon = (program: Command): Command =>
     .addOption(
       new Option(
         '--transport <url>',
-        'sqlite:app.db, memory:, amqp://…, kafka://… (else sqlite:reprieve.db)',
+        'sqlite:app.db, postgres://…, amqp://…, kafka://…, memory: (else sqlite:reprieve.db)',
       ).env('REPRIEVE_TRANSPORT'),
     )
     .addOption(
@@ -58,7 +58,7 @@ export const storeUrl = ({ store, transport }: Common): string =>
   store || (transport && KEEPS_ALL.test(transport) ? transport : DEFAULT_URL)
 
 /** Transports that are the app's store too, where no other is named. */
-const KEEPS_ALL = /^(?:sqlite|memory):/
+const KEEPS_ALL = /^(?:sqlite|memory|postgres(?:ql)?):/i
 
 /** The rule book's file, if there is one. A variable that is set and empty says nothing. */
 export const bookFile = ({ rules }: Common): string | undefined =>

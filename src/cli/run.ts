@@ -100,7 +100,7 @@ const loadModule = async (path: string): Promise<{ register: Register; tx?: Tx |
   try {
     loaded = await import(pathToFileURL(file).href)
   } catch (error) {
-    throw refuse(`${path} can't be loaded: ${placeOf(error)}`, 'make `node` run it first', error)
+    throw refuse(`${path} can't be loaded: ${placeOf(error)}`, howToLoad(path, error), error)
   }
   if (typeof loaded.default !== 'function') {
     throw refuse(
@@ -109,6 +109,13 @@ const loadModule = async (path: string): Promise<{ register: Register; tx?: Tx |
     )
   }
   return { register: loaded.default as Register, tx: loaded.tx }
+}
+
+/** `npm init` writes "type": "commonjs": the first thing that many meet. */
+const howToLoad = (path: string, error: unknown): string => {
+  if (!/outside a module|Unexpected token 'export'/.test(String(error))) return 'make `node` run it first'
+  const named = path.replace(/\.([cm]?)([jt]s)$/, '.m$2')
+  return `set "type": "module" in the package.json above it, or name it ${named}`
 }
 
 const registerAll = async (app: Reprieve, register: Register, path: string): Promise<void> => {

@@ -40,7 +40,12 @@ export interface ItemMark {
   readonly because?: string
   readonly at: Instant
   /** In the same commit; where the letter is in none of these states, or gone, the item is not changed either. */
-  readonly letter?: { readonly from: readonly LetterState[]; readonly to: LetterState | 'removed' }
+  readonly letter?: {
+    /** Which one it is, from who knows it: then it need not be looked up. */
+    readonly id?: string
+    readonly from: readonly LetterState[]
+    readonly to: LetterState | 'removed'
+  }
 }
 
 /**

@@ -165,7 +165,10 @@ export interface Inlet {
    * nothing. Parcels come no earlier than they are due. Never more than the subscription's window are out.
    */
   receive(max: number, signal: AbortSignal, except?: ReadonlySet<string>): Promise<readonly Delivery[]>
-  /** One answer each, in order. A new home is durable before the old one is given up. Settling twice is 'lost'. */
+  /**
+   * One answer each, in order. A new home is durable before the old one is given up. Settling twice is 'lost'. What can't be
+   * written, or has nowhere to go, is an Error of its own: the others of its batch are settled, and it may be settled again.
+   */
   settle(batch: readonly Settlement[]): Promise<readonly Settled[]>
   /** Keeps deliveries ours until then; where there are no leases it does nothing. */
   extend(deliveries: readonly Delivery[], until: Instant): Promise<void>

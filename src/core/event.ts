@@ -73,6 +73,7 @@ export const checkEvent = (event: Event): void => {
     refuse(event, `its priority '${priority}' is none of ${PRIORITIES.join(', ')}`)
   }
   for (const [name, value] of Object.entries(event.headers)) {
+    if (typeof value !== 'string') refuse(event, `its header '${name}' is no text`)
     bytes += Buffer.byteLength(name) + Buffer.byteLength(value)
   }
   if (bytes > MAX_ATTRIBUTES_BYTES) {
@@ -89,15 +90,23 @@ export const checkEvent = (event: Event): void => {
 const refuse = (event: Event, why: string): never => {
   throw new ReprieveError(
     'bad_event',
-    `event ${event.id || '(no id)'} of type ${event.type || '(no type)'}: ${why}`,
+    `event ${short(event.id) || '(no id)'} of type ${short(event.type) || '(no type)'}: ${why}`,
   )
+}
+
+/** An id may be what is too long. */
+const short = (text: unknown): string => {
+  const whole = String(text ?? '')
+  return whole.length > 100 ? `${whole.slice(0, 100)}…` : whole
 }
 
 /** The event's data as JSON text or bytes made ready to travel. */
 export const encodeData = (data: unknown): { data: Uint8Array | null; datacontenttype?: string } => {
   if (data === undefined) return { data: null }
   if (data instanceof Uint8Array) return { data, datacontenttype: 'application/octet-stream' }
-  return { data: Buffer.from(JSON.stringify(data)), datacontenttype: 'application/json' }
+  const text = JSON.stringify(data)
+  if (text === undefined) throw new TypeError(`a ${typeof data} is no JSON`)
+  return { data: Buffer.from(text), datacontenttype: 'application/json' }
 }
 
 const JSON_TYPE = /^application\/(json|[\w.+-]+\+json)\s*(;|$)/i

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Event } from './event.ts'
-import { copyId, freshParcel } from './parcel.ts'
+import { checkDue, copyId, freshParcel } from './parcel.ts'
 import { freshTrail } from './trail.ts'
 
 const event: Event = { id: 'e-1', source: 's', type: 't', extensions: {}, headers: {}, data: null }
@@ -20,4 +20,11 @@ it('copies of the same attempt in the same life have the same id, all others ano
   expect(copyId(parcelAt(0, 3))).toBe('e-1#3')
   expect(copyId(parcelAt(1, 0))).toBe('e-1#1.0')
   expect(copyId(parcelAt(2, 3))).toBe('e-1#2.3')
+})
+
+it('a parcel may be due at any time, but not at none', () => {
+  for (const due of [0, -1, Number.POSITIVE_INFINITY])
+    expect(() => checkDue(freshParcel(event, due))).not.toThrow()
+  const wrong = expect.objectContaining({ code: 'bad_event', message: expect.stringContaining('e-1') })
+  expect(() => checkDue(freshParcel(event, Number.NaN))).toThrow(wrong)
 })

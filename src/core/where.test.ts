@@ -53,6 +53,14 @@ describe('conditions on a payload', () => {
     expect(readJson('{"a":')).toBeUndefined()
   })
 
+  it.each([5000, 50_000])('payloads of %d levels are looked into like others', (levels) => {
+    const deep = `${'['.repeat(levels)}${']'.repeat(levels)}`
+    const { value } = readJson(`{"deep":${deep},"id":12345678901234567891,"owner":"ann"}`)!
+    expect(fits('$.owner = "ann" and $.id = 12345678901234567891 and $.deep[0][0] exists', value)).toBe(true)
+    expect(fits('$.owner = "bob"', value)).toBe(false)
+    expect(readJson(`{"deep":${deep},"owner":}`)).toBeUndefined()
+  })
+
   it.each([
     ['', 0, 'a path is missing'],
     ['total > 5', 0, 'a path is missing'],

@@ -1,4 +1,5 @@
 import { ReprieveError } from './error.ts'
+import { parseDeep } from './json-deep.ts'
 
 /**
  * Conditions on a JSON payload, in a small language without anything that could run:
@@ -188,7 +189,16 @@ export const readJson = (text: string): { readonly value: unknown } | undefined 
         typeof value === 'number' ? exact(context?.source ?? String(value)) : value,
       ),
     }
+  } catch (error) {
+    return error instanceof RangeError && isJson(text) ? { value: parseDeep(text, exact) } : undefined
+  }
+}
+
+const isJson = (text: string): boolean => {
+  try {
+    JSON.parse(text)
+    return true
   } catch {
-    return undefined
+    return false
   }
 }

@@ -1,4 +1,5 @@
 import type { Delivery } from '../contracts/transport.ts'
+import type { Event } from '../core/event.ts'
 import type { Instant, Millis } from '../core/time.ts'
 
 /** Messages that could not be kept: they stay ours and unsettled, and are tried again while others go on. */
@@ -23,10 +24,9 @@ export const createApart = (): Apart => {
       return some.map(({ delivery }) => delivery)
     },
     add: (delivery, now, tried) => {
-      const { id } = delivery.parcel.event
       // its lease ran out meanwhile: this is the same one, and the other is of no more use
       const same = delivery.redelivered
-        ? waiting.find((each) => each.delivery.parcel.event.id === id)
+        ? waiting.find((each) => isSame(each.delivery.parcel.event, delivery.parcel.event))
         : undefined
       waiting = waiting.filter((each) => each !== same)
       const before = same?.pause ?? pauses.get(delivery) ?? FIRST / 2
@@ -39,3 +39,9 @@ export const createApart = (): Apart => {
     next: () => waiting[0]?.due,
   }
 }
+
+/** Others may give one id to several messages: what comes again is the same in all that it says. */
+const isSame = (a: Event, b: Event): boolean =>
+  a.id === b.id && a.source === b.source && a.type === b.type && Buffer.compare(bytesOf(a), bytesOf(b)) === 0
+
+const bytesOf = ({ data }: Event): Uint8Array => data ?? new Uint8Array()

@@ -1,6 +1,7 @@
 import type { KeptSendable, Letters } from '../contracts/letters.ts'
 import type { Item, ItemMark, KeptOperation, Operations } from '../contracts/operations.ts'
 import type { Clock } from '../contracts/tools.ts'
+import type { Operation } from '../core/operation.ts'
 import type { Instant } from '../core/time.ts'
 import type { Check, createChecks } from './checks.ts'
 
@@ -18,6 +19,11 @@ export interface Chosen {
   readonly last?: number
 }
 
+interface Reached {
+  readonly version: number
+  readonly place: number
+}
+
 export const NONE: Chosen = { skips: [], leaving: [], at: 0 }
 
 /** For so long it holds which breakers are open. */
@@ -30,10 +36,34 @@ export const createChoosing = (
   checks: ReturnType<typeof createChecks>,
   clock: Clock,
 ) => {
+  /** How far each operation was worked off: what is before that need not be read again to find what waits. */
+  const reached = new Map<string, Reached>()
+  const reach = ({ operation: { id }, version }: KeptOperation, { last }: Chosen): void => {
+    if (last !== undefined) reached.set(id, { version, place: last })
+  }
+  /** Some before that wait again. */
+  const forget = ({ id }: Operation): void => void reached.delete(id)
+
+  /** The first that wait. What could not be marked in its turn waits still, before the place that was reached, and comes last. */
+  const waiting = async ({ operation: { id }, version }: KeptOperation, most: number) => {
+    const known = reached.get(id)
+    if (known?.version === version) {
+      const next = await operations.items(id, ['waiting'], most, known.place)
+      if (next.length > 0) return next
+    }
+    reached.delete(id)
+    return operations.items(id, ['waiting'], most)
+  }
+
   /** The next ones in order, and what speaks against some of them by now. */
-  const choose = async ({ operation }: KeptOperation, most: number, after?: number): Promise<Chosen> => {
-    const items = await operations.items(operation.id, ['waiting'], most, after)
-    if (items.length === 0) return NONE
+  const choose = async (kept: KeptOperation, most: number, after?: number): Promise<Chosen> => {
+    const { operation } = kept
+    const items =
+      after === undefined
+        ? await waiting(kept, most)
+        : await operations.items(operation.id, ['waiting'], most, after)
+    const last = items.at(-1)
+    if (!last) return NONE
     const found = await lettersOf(items)
     const check = await checksNow()
     const against = await check(
@@ -49,7 +79,7 @@ export const createChoosing = (
       if (because === undefined) leaving.push({ item, kept: kept! })
       else skips.push({ place: item.place, from: ['waiting'], to: 'skipped', because, at })
     }
-    return { skips, leaving, at, last: items.at(-1)!.place }
+    return { skips, leaving, at, last: last.place }
   }
 
   /** What is open is looked at once for the batches of a moment. */
@@ -79,7 +109,7 @@ export const createChoosing = (
     return found
   }
 
-  return { choose, lettersAsFrozen }
+  return { choose, reach, forget, lettersAsFrozen }
 }
 
 /** What was looked at, and approved where the rules ask, is what goes: a repair since then needs a look of its own. */

@@ -2,12 +2,12 @@ import type { Audit } from '../contracts/audit.ts'
 import type { Brought } from '../contracts/desk.ts'
 import type { LetterFilter, Letters } from '../contracts/letters.ts'
 import type { Tools } from '../contracts/tools.ts'
-import type { Details } from '../core/audit.ts'
 import { ReprieveError } from '../core/error.ts'
 import { createTally, type FiledLetter, type FileLine, letterLine, readLine } from '../core/letter-file.ts'
 import { checkFilter } from '../core/sift.ts'
 import type { Acting, createActor } from './acting.ts'
 import { deskOf } from './repairing.ts'
+import { filterText } from './selection.ts'
 
 /** Letters out to files, and back in. */
 export interface Filing {
@@ -56,7 +56,7 @@ export const createFiling = (
     exportLines: async function* (filter = {}, { after, ...by } = {}) {
       checkFilter(filter)
       const { count, whole } = await letters.countUpTo(filter, MOST_COUNTED)
-      const details = { filter: filter as Details, whole, ...(after !== undefined && { after }) }
+      const details = { filter: filterText(filter), whole, ...(after !== undefined && { after }) }
       await audit.append({ ...actor(by, 'export', details), target: 'letters', count })
       for (let last = after; ; ) {
         const page = await letters.find(filter, PAGE, last)

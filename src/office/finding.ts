@@ -5,7 +5,7 @@ import type { Details } from '../core/audit.ts'
 import { ReprieveError } from '../core/error.ts'
 import { fingerprintAnew, isOutdated, THIS_VERSION } from '../core/group.ts'
 import { checkFilter } from '../core/sift.ts'
-import type { Millis } from '../core/time.ts'
+import { iso, type Millis } from '../core/time.ts'
 import { A_DURATION, readDuration } from '../rules/duration.ts'
 import { emptyBook, type RuleBook, rulesFor } from '../rules/index.ts'
 import type { Acting, createActor } from './acting.ts'
@@ -132,8 +132,10 @@ export const createFinding = (
       const until =
         snooze === undefined ? {} : { snoozedUntil: snooze === null ? null : now + lasting(snooze) }
       const tending = { ...said, ...until }
+      // the audit is for people: its times are texts
+      const text = typeof until.snoozedUntil === 'number' ? { snoozedUntil: iso(until.snoozedUntil) } : until
       const act = {
-        ...actor(by, 'tend', { said: tending as Details }),
+        ...actor(by, 'tend', { said: { ...said, ...text } as Details }),
         target: `group ${fingerprint}`,
         count: 1,
       }

@@ -45,6 +45,8 @@ export const freeze = async (
   const asked = { operation, approved: freezing.approvalAbove !== 0 }
   const states: Partial<Record<keyof FoundIn, number>> = {}
 
+  /** What was made ready before is kept while the next is made ready. */
+  let keeping: Promise<void> = Promise.resolve()
   const add = async (places: readonly number[], ids: readonly string[], found: readonly Found[]) => {
     const against = await check(found, asked)
     const at = now()
@@ -53,6 +55,11 @@ export const freeze = async (
       states[state] = (states[state] ?? 0) + 1
     }
     const items = ids.map((id, n) => newItem(places[n]!, id, found[n]?.repair?.hash, against[n], at))
+    await keeping
+    keeping = keep(items)
+    keeping.catch(() => {}) // it is told when its turn comes
+  }
+  const keep = async (items: readonly NewItem[]): Promise<void> => {
     await stay()
     if (!(await operations.add(operation.id, version, items))) throw taken(operation)
   }
@@ -90,6 +97,7 @@ export const freeze = async (
       if (!more) break
     }
   }
+  await keeping
   return seal(operation.id, version, freezing, states)
 }
 

@@ -21,7 +21,7 @@ import { CANARY, type RuleBook } from '../rules/index.ts'
 import { type Acting, type createActor, needReason } from './acting.ts'
 import type { createChecks } from './checks.ts'
 import { freeze } from './freezing.ts'
-import { statesFor } from './selection.ts'
+import { filterText, statesFor } from './selection.ts'
 import { OPERATION_LEASE, type Working } from './working.ts'
 
 export interface PlanOptions {
@@ -86,7 +86,7 @@ export const createPlanning = (options: DeskOptions): FreezeFor => {
       by: who,
       at,
       ...(reason !== undefined && { reason }),
-      chosen: { ...(chosen as Details), ...(ids && { ids: ids.length }) },
+      chosen: { ...filterText(chosen), ...(ids && { ids: ids.length }) },
       plan: planned,
       ...(ids && !filter.states && { named: true }),
     }

@@ -21,7 +21,7 @@ export interface ReplayResult {
   readonly skipped: readonly { readonly id: string; readonly because: string }[]
 }
 
-const PAGE = 500
+const PAGE = 1000
 /** What a letter's own state tells better than a word. */
 const TOLD_BY_STATE: ReadonlySet<string> = new Set([
   'unknown letter',

@@ -4,6 +4,7 @@ import { ReprieveError } from '../core/error.ts'
 import type { OperationKind, Plan } from '../core/operation.ts'
 import { purgeableFrom, sendableFrom } from '../core/replay-check.ts'
 import { checkFilter } from '../core/sift.ts'
+import { iso } from '../core/time.ts'
 
 /** Letters by their ids, or all that fit. */
 export type Selection = readonly string[] | LetterFilter
@@ -63,4 +64,11 @@ const isIds = (selection: Selection): selection is readonly string[] => Array.is
 
 /** For the audit: what they were chosen by. */
 export const chosenBy = (selection: Selection): Details =>
-  isIds(selection) ? {} : { filter: selection as Details }
+  isIds(selection) ? {} : { filter: filterText(selection) }
+
+/** A filter for people: its times are texts. */
+export const filterText = ({ from, to, ...filter }: LetterFilter): Details => ({
+  ...(filter as Details),
+  ...(from !== undefined && { from: iso(from) }),
+  ...(to !== undefined && { to: iso(to) }),
+})

@@ -45,7 +45,7 @@ const HOPELESS: ReadonlySet<string> = new Set(['unknown_subscription', 'unheard'
 export const createSending = (means: Sending) => {
   const { operations, letters, transport, receiptTo, tools, book, checks, deadKeys } = means
   const { clock, journal } = tools
-  const { choose, lettersAsFrozen } = createChoosing(operations, letters, checks, clock)
+  const { choose, reach, forget, lettersAsFrozen } = createChoosing(operations, letters, checks, clock)
 
   const actOf = (operation: Operation, act: ActName, more: Details = {}): ActOnLetters => {
     const { by, reason, chosen, id, hash, plan } = operation
@@ -66,25 +66,26 @@ export const createSending = (means: Sending) => {
   }
 
   /** Marked before they are sent; undefined: somebody paused, cancelled or took it over, and nothing is to be sent. */
-  const begin = async (
-    { operation, version }: KeptOperation,
-    { skips, leaving, at }: Chosen,
-  ): Promise<readonly Leaving[] | undefined> => {
+  const begin = async (kept: KeptOperation, chosen: Chosen): Promise<readonly Leaving[] | undefined> => {
+    const { operation, version } = kept
+    const { skips, leaving, at } = chosen
     const from = sendableFrom(operation)
     const marks = leaving.map(
-      ({ item: { place } }): ItemMark => ({
+      ({ item: { place, letter: id } }): ItemMark => ({
         place,
         from: ['waiting'],
         to: 'sending',
         at,
-        letter: { from, to: 'replaying' },
+        letter: { id, from, to: 'replaying' },
       }),
     )
     const [skipped, marked] = await Promise.all([
       skips.length > 0 ? operations.mark(operation.id, version, skips) : [],
       marks.length > 0 ? operations.mark(operation.id, version, marks, actOf(operation, 'replay')) : [],
     ])
-    return skipped && marked && leaving.filter((_, i) => marked[i])
+    if (!skipped || !marked) return undefined
+    reach(kept, chosen)
+    return leaving.filter((_, i) => marked[i])
   }
 
   /** One batch. */
@@ -144,9 +145,10 @@ export const createSending = (means: Sending) => {
 
   /** What was marked by someone who died: it may be on its way, and goes again, with an entry that says so. */
   const again = async ({ operation, version }: KeptOperation, strict: boolean): Promise<boolean> => {
-    for (;;) {
-      const items = await operations.items(operation.id, ['sending'], operation.plan.batch)
+    for (let after: number | undefined; ; ) {
+      const items = await operations.items(operation.id, ['sending'], operation.plan.batch, after)
       if (items.length === 0) return true
+      after = items.at(-1)!.place
       const found = await lettersAsFrozen(items)
       const at = clock.now()
       const marks = items.map(
@@ -236,6 +238,7 @@ export const createSending = (means: Sending) => {
   /** None of them is known to be on its way: offered again, and dedup keeps doubles single. */
   const undo = async (operation: Operation, leaving: readonly Leaving[], failed: string | undefined) => {
     const at = clock.now()
+    forget(operation)
     await operations.mark(
       operation.id,
       undefined,
@@ -257,7 +260,8 @@ export const createSending = (means: Sending) => {
    */
   const purge = async (kept: KeptOperation, most: number): Promise<boolean> => {
     const { operation, version } = kept
-    const { skips, leaving, at } = await choose(kept, most)
+    const chosen = await choose(kept, most)
+    const { skips, leaving, at } = chosen
     if (skips.length > 0 && !(await operations.mark(operation.id, version, skips))) return false
     if (leaving.length === 0) return true
     const keyed = leaving.filter(({ kept: { letter, state } }) => {
@@ -282,7 +286,9 @@ export const createSending = (means: Sending) => {
         letter: { from, to: 'removed' },
       }),
     )
-    return (await operations.mark(operation.id, version, marks, actOf(operation, 'purge'))) !== undefined
+    if (!(await operations.mark(operation.id, version, marks, actOf(operation, 'purge')))) return false
+    reach(kept, chosen)
+    return true
   }
 
   return { replay, stream, again, purge }

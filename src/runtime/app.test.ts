@@ -141,3 +141,19 @@ it('an outbox that never answers delays no stop beyond its time', async () => {
   await clock.runUntil(app.drain(2000))
   expect(clock.now() - began).toBeLessThanOrEqual(4000)
 })
+
+it('a service without a handler is told of: it would run and do nothing', async () => {
+  const { app, facts } = await stage()
+  app.service('idle')
+  app.service('busy').on('asked', () => {})
+  await app.start()
+  const notices = facts.flatMap((fact) => (fact.is === 'notice' ? [fact.text] : []))
+  expect(notices).toEqual([expect.stringMatching(/^idle has no handler and takes no event/)])
+  await app.drain(0)
+})
+
+it('a service without a name is refused: it would be called undefined', async () => {
+  const { app } = await stage()
+  for (const name of [undefined, null, 5, {}])
+    expect(() => app.service(name as never)).toThrow(expect.objectContaining({ code: 'bad_handlers' }))
+})

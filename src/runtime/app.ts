@@ -27,7 +27,7 @@ import { createOrders } from './orders.ts'
 import { createPacing } from './pacing.ts'
 import { planService } from './plan.ts'
 import { makeEvent, publishAll } from './publish.ts'
-import { noticeUnbatched, registrar, type Service } from './registrar.ts'
+import { noticeIdle, noticeUnbatched, registrar, type Service } from './registrar.ts'
 import { type Relay, startRelay } from './relay.ts'
 import { createSchedule, type Schedule } from './schedule.ts'
 import { type RunningService, startService } from './service.ts'
@@ -166,7 +166,10 @@ export const createApp = (options: AppOptions): App => {
       return { name, handlers, plan }
     })
     sharing.runs([...services.keys()])
-    for (const { name, handlers, plan } of plans) noticeUnbatched(name, handlers, plan, tools)
+    for (const { name, handlers, plan } of plans) {
+      noticeIdle(name, handlers, tools)
+      noticeUnbatched(name, handlers, plan, tools)
+    }
     if (theirs) await theirs.ready?.()
     stillWanted()
     hearing = orders.hear(closing.signal)
@@ -218,7 +221,7 @@ export const createApp = (options: AppOptions): App => {
     publishEvents: (events) => publishAll(transport, topic, events, tools),
     service: (name) => {
       if (started) throw new ReprieveError('bad_handlers', `service ${name} was registered after start()`)
-      if (!/^[\w][\w.-]*$/.test(name)) {
+      if (typeof name !== 'string' || !/^[\w][\w.-]*$/.test(name)) {
         throw new ReprieveError('bad_handlers', `'${name}' can't name a service`, {
           fix: 'use letters, digits, dots, dashes and underscores',
         })

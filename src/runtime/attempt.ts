@@ -62,18 +62,23 @@ export const attempt = (options: AttemptOptions, answer: (outcome: Outcome) => v
         ? data.then((fit) => handle({ ...event, data: fit }, ctx))
         : handle({ ...event, data }, ctx)
     },
-    (reply) => answer(outcomeOf(reply)),
+    (reply) => answer(outcomeOf(reply, rules.overrides, options.now)),
     (error) => answer(failed(error, rules.overrides, options.now())),
   )
 }
 
 const DONE: Outcome = { is: 'done' }
 
-export const outcomeOf = (reply: Reply): Outcome => {
-  const said = answerOf(reply)
-  if (!said) return DONE
-  if (isLater(said)) return { is: 'put off', delay: said.delay, because: said.because }
-  return { is: 'refused', reason: 'refused', failure: refused(said.because) }
+/** A reply that can't even be looked at is a failure of the handler that gave it. */
+export const outcomeOf = (reply: Reply, overrides: Rules['overrides'], now: () => Instant): Outcome => {
+  try {
+    const said = answerOf(reply)
+    if (!said) return DONE
+    if (isLater(said)) return { is: 'put off', delay: said.delay, because: said.because }
+    return { is: 'refused', reason: 'refused', failure: refused(said.because) }
+  } catch (error) {
+    return failed(error, overrides, now())
+  }
 }
 
 /** A call that was refused is no failure of the handler's: it comes again when there is hope. */

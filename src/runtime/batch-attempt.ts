@@ -76,7 +76,9 @@ export const attemptBatch = (
       const at = now()
       conclude(
         went.map((each, i) =>
-          'error' in each ? failed(each.error, going[i]!.rules.overrides, at) : outcomeOf(each.reply),
+          'error' in each
+            ? failed(each.error, going[i]!.rules.overrides, at)
+            : outcomeOf(each.reply, going[i]!.rules.overrides, now),
         ),
       )
     },

@@ -86,14 +86,8 @@ const newestFirst = (keys: readonly (LedgerKey | undefined)[]): readonly number[
   )
 }
 
-export const claimed = (
-  deliveries: readonly Delivery[],
-  claims: readonly (Claim | undefined)[],
-): readonly Delivery[] =>
-  deliveries.map((delivery, i) => {
-    const claim = claims[i]
-    return claim ? Object.assign(delivery, { claim }) : delivery
-  })
+export const claimed = (delivery: Delivery, claim: Claim | undefined): Delivery =>
+  claim ? Object.assign(delivery, { claim }) : delivery
 
 export const heldBy = ({ claim }: Delivery): readonly Held[] => (claim?.is === 'fresh' ? [claim.held] : [])
 

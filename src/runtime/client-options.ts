@@ -67,7 +67,7 @@ export const receptionOf = <Data>(
     throw new ReprieveError(
       'no_order',
       `order: key was asked for ${topic}, which ${transport.name} can't keep`,
-      { fix: 'use sqlite:, or leave the order out' },
+      { fix: 'use sqlite: or postgres:, or leave the order out' },
     )
   }
   const policy = options.policy === undefined ? undefined : policyOf(options.policy)

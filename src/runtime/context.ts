@@ -107,6 +107,8 @@ class Attempting implements Context {
         ...options,
       }
       const { tx } = this.#at
+      // what goes on inside of a transaction when its time is over does not know that all of it was undone
+      if (tx?.is === 'undone' && options.tx === undefined && this.signal.aborted) throw this.signal.reason
       if (!tx || tx.is === 'undone' || options.tx !== undefined)
         return this.#around.publish(type, data, whole)
       if (tx.is !== 'running') throw publishedAfter(type)

@@ -107,4 +107,34 @@ describe('deadlines', () => {
     })
     expect(heard).toEqual(['at once', no])
   })
+
+  it('take what only looks like a promise for one: it may throw when it is asked, or answer twice', async () => {
+    const { deadlines } = stage()
+    const no = new Error('no')
+    const answers = async (
+      then: (resolve: (value: string) => void, reject: (error: Error) => void) => void,
+    ) => {
+      const heard: unknown[] = []
+      const hear = (value: unknown) => void heard.push(value)
+      runWithin(deadlines, 100, 'the work', undefined, () => ({ then }) as never, hear, hear)
+      await turn()
+      return heard
+    }
+    const throwing = () => {
+      throw no
+    }
+    expect(await answers(throwing)).toEqual([no])
+    expect(await answers((resolve) => resolve('fine'))).toEqual(['fine'])
+    const twice = (resolve: (value: string) => void, reject: (error: Error) => void) => {
+      resolve('first')
+      reject(no)
+    }
+    expect(await answers(twice)).toEqual(['first'])
+    const heard: unknown[] = []
+    const { proxy, revoke } = Proxy.revocable({}, {})
+    revoke()
+    const hear = (value: unknown) => void heard.push(value)
+    runWithin(deadlines, 100, 'the work', undefined, () => proxy, hear, hear)
+    expect(heard).toEqual([expect.any(TypeError)])
+  })
 })

@@ -128,12 +128,14 @@ export const runWithin = <T>(
     return controller.signal
   }
   let running: Promise<T> | T
+  let isOver: boolean
   try {
-    running = fn(signal)
+    running = real(fn(signal))
+    isOver = !(running instanceof Promise)
   } catch (error) {
-    return void failed(error)
+    return void failed(readable(error))
   }
-  if (!isPromise(running)) return void done(running)
+  if (isOver) return void done(running as T)
   const end = (stopped: boolean) => {
     over = stopped ? reasonOf(outer, what) : new Timeout(`${what} took longer than ${ms} ms`)
     release()
@@ -141,7 +143,7 @@ export const runWithin = <T>(
     failed(over)
   }
   const release = deadlines.watch(ms, outer, end)
-  running.then(
+  ;(running as Promise<T>).then(
     (value) => {
       if (over) return
       release()
@@ -150,7 +152,7 @@ export const runWithin = <T>(
     (error) => {
       if (over) return
       release()
-      failed(error)
+      failed(readable(error))
     },
   )
   if (outer?.aborted) end(true)
@@ -167,6 +169,20 @@ export const within = <T>(
 
 const reasonOf = (outer: AbortSignal | undefined, what: string): Error =>
   outer?.reason instanceof Error ? outer.reason : new Timeout(`${what} was stopped`)
+
+/** A proxy whose traps throw can be thrown too: nobody could even ask what it is. */
+const readable = (thrown: unknown): unknown => {
+  try {
+    void (thrown instanceof Error)
+    return thrown
+  } catch (error) {
+    return error
+  }
+}
+
+/** What only looks like a promise may throw when it is asked, or answer twice. */
+const real = <T>(value: Promise<T> | T): Promise<T> | T =>
+  isPromise(value) && !(value instanceof Promise) ? Promise.resolve(value) : value
 
 const isPromise = <T>(value: Promise<T> | T): value is Promise<T> =>
   typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'

@@ -32,9 +32,13 @@ const DEEPEST = 8
 /** The refusal that an error is, or was caused by. */
 export const refusedIn = (error: unknown): CallRefused | undefined => {
   let link = error
-  for (let depth = 0; depth < DEEPEST && link instanceof Error; depth++) {
-    if (link instanceof CallRefused) return link
-    link = link.cause
+  try {
+    for (let depth = 0; depth < DEEPEST && link instanceof Error; depth++) {
+      if (link instanceof CallRefused) return link
+      link = link.cause
+    }
+  } catch {
+    // what throws when it is looked at is none of ours
   }
   return undefined
 }

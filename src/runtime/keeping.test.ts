@@ -51,6 +51,21 @@ describe('what is out', () => {
     await kept
   })
 
+  it('came back to the process that stood still: what is counted against it there is its own doing', async () => {
+    const { clock, keeping, door, claim, ledger } = world()
+    door.out.add(await claim('a'))
+    expect(await keeping.doubted(door, [await claim('b')])).toEqual([])
+    await clock.advance(LEASE)
+    const again = await claim('a')
+    const fresh = await claim('c')
+    expect(crashesOf(again)).toBe(1)
+    expect(await keeping.doubted(door, [again, fresh])).toEqual([again])
+    await ledger.finish([{ held: heldOf(again), as: 'free' }])
+    expect(crashesOf(await claim('a'))).toBe(0)
+    const { claim: later } = await claim('d')
+    expect(await keeping.doubted(door, [{ ...again, claim: later! }])).toEqual([])
+  })
+
   it('was taken by others while the process stood still: it says so before it takes anything', async () => {
     const { clock, keeping, door, claim, ledger } = world()
     for (const id of ['a', 'b']) door.out.add(await claim(id))

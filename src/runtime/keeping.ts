@@ -4,7 +4,7 @@ import type { Delivery, Inlet } from '../contracts/transport.ts'
 import type { Held } from '../core/ledger.ts'
 import type { Instant, Millis } from '../core/time.ts'
 import type { Bag } from './bag.ts'
-import { heldBy } from './claims.ts'
+import { heldBy, isSuspect } from './claims.ts'
 
 /** Of a door, what is kept ours. */
 export interface KeptDoor {
@@ -26,6 +26,11 @@ export interface Keeping {
   keep(door: KeptDoor, closed: AbortSignal): Promise<void>
   /** To be awaited before anything is taken: what others took from us meanwhile is not to be blamed by us. */
   catchUp(door: KeptDoor): Promise<void> | undefined
+  /**
+   * Of what was received, the suspects that were claimed for us while we stood still: what is counted against them may be
+   * that we were taken for dead. It is said first that we live.
+   */
+  doubted(door: KeptDoor, deliveries: readonly Delivery[]): Promise<readonly Delivery[]>
   /** Before a suspect is run: marks its claim, and answers whether it is still ours. */
   begin(held: Held): Promise<boolean>
   /** It was taken from us, and we live. Never rejects. */
@@ -83,6 +88,11 @@ export const createKeeping = (name: string, ledger: Ledger, { clock, journal }: 
       }
     },
     catchUp: (door) => (isLate(door, clock.now()) ? keepNow(door) : undefined),
+    doubted: async (door, deliveries) => {
+      if (!isLate(door, clock.now())) return []
+      await keepNow(door)
+      return deliveries.filter(isSuspect)
+    },
     begin: (held) => {
       begun.add(held)
       return ledger.begin(held)

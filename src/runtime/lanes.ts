@@ -40,7 +40,7 @@ export const createCap = (most: number): Cap => ({ most, running: 0, parked: [] 
 export interface Slot {
   /** The handler is through. What is left, to be settled, needs no slot, but its lane waits for it still. */
   handled(): void
-  /** All is through; `handled` may have been called before or not. */
+  /** All is through; `handled` may have been called before or not. To say it twice is harmless. */
   ended(): void
 }
 
@@ -112,6 +112,7 @@ export const createLanes = (width: number, solo?: Solo, gathered: () => number =
 
   const slotFor = (work: Work): Slot => {
     let holds = true
+    let through = false
     const handled = (): void => {
       if (!holds) return
       holds = false
@@ -119,6 +120,8 @@ export const createLanes = (width: number, solo?: Solo, gathered: () => number =
       fill()
     }
     const ended = (): void => {
+      if (through) return
+      through = true
       running--
       if (work.lane !== undefined) {
         const follower = behind.get(work.lane)?.shift()

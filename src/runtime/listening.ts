@@ -16,9 +16,22 @@ export interface Listening {
 }
 
 /** Anybody may listen to the facts of a process while it runs, beside the journal that it was given. */
-export const createListening = ({ clock, journal }: Pick<Tools, 'clock' | 'journal'>): Listening => {
+export const createListening = (
+  { clock, journal: given }: Pick<Tools, 'clock' | 'journal'>,
+  /** Hears what the given journal throws: it must not stop the work that it is told of. */
+  deaf: (error: unknown) => void,
+): Listening => {
   /** A new one at each change: who comes or goes while a fact is told changes nothing about that. */
   let ears: readonly { readonly kinds?: ReadonlySet<string>; readonly hear: Listener }[] = []
+
+  const journal = (fact: Fact): void => {
+    try {
+      const answer: unknown = given(fact)
+      if (answer instanceof Promise) answer.catch(deaf)
+    } catch (error) {
+      deaf(error)
+    }
+  }
 
   // to the journal alone: a listener that fails at every fact must not fail at that one too
   const trouble = (error: unknown): void =>

@@ -118,8 +118,12 @@ export const createMover = (options: MoverOptions): Mover => {
     takeOut: (coming) => {
       const staying: Coming[] = []
       for (const each of coming) {
-        if (isOrdered(each)) queue(each)
-        else staying.push(each)
+        try {
+          if (isOrdered(each)) queue(each)
+          else staying.push(each)
+        } catch {
+          staying.push(each) // whoever looks at it next tells what is wrong with it
+        }
       }
       if (waiting.length > 0) moving ??= moveAll()
       return staying

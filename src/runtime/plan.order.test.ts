@@ -48,7 +48,7 @@ describe('order by key is planned', () => {
 
   it('and refused where nothing can keep it, with what would', () => {
     expect(() => plan(['stock.moved'], 'owner')).toThrow(
-      expect.objectContaining({ code: 'no_order', fix: expect.stringContaining('store: sqlite:') }),
+      expect.objectContaining({ code: 'no_order', fix: expect.stringContaining('store: postgres:') }),
     )
     expect(() => plan(['stock.moved'], 'owner', 'none')).toThrow(
       expect.objectContaining({ code: 'no_order' }),

@@ -151,11 +151,11 @@ const checkOrder = (
   const asked = `${service} asks for order: key on ${event}`
   if (can.order === 'owner') {
     throw new ReprieveError('no_order', `${asked}, which ${name} keeps only with a store to hold keys in`, {
-      fix: 'give it store: sqlite:…, or set order: none for this event',
+      fix: 'give it store: postgres://… (on one host sqlite:… will do), or set order: none for this event',
     })
   }
   throw new ReprieveError('no_order', `${asked}, which ${name} can't keep`, {
-    fix: 'run it on sqlite:, or set order: none for this event',
+    fix: 'run it on sqlite: or postgres:, or set order: none for this event',
   })
 }
 

@@ -12,12 +12,13 @@ export const makeEvent = (
   options: PublishOptions,
   { clock, dice }: Tools,
 ): Event => {
-  if (typeof type !== 'string' || type === '' || type.includes('*')) {
-    throw new ReprieveError('bad_event', `'${String(type)}' can't be the type of an event`, {
+  if (typeof type !== 'string' || type === '' || NO_TYPE.test(type)) {
+    throw new ReprieveError('bad_event', `${JSON.stringify(String(type))} can't be the type of an event`, {
       fix: "name the event itself, like 'todo.task.created'; patterns are for handlers",
     })
   }
-  const encoded = encodeData(data)
+  for (const name of ['time', 'expires'] as const) checkTime(type, name, options[name])
+  const encoded = encode(type, data)
   const { correlationId, orderKey, priority, expires } = options
   const datacontenttype = options.datacontenttype ?? encoded.datacontenttype
   const event: Event = {
@@ -39,6 +40,30 @@ export const makeEvent = (
   }
   checkEvent(event)
   return event
+}
+
+/** A star is for patterns; controls are in no name, and a line end would make two lines of every message about it. */
+const NO_TYPE = /[*\p{Cc}]/u
+const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i
+
+/** A time that nobody can read would be passed over when it matters: an event meant to expire would live for ever. */
+const checkTime = (type: string, name: 'time' | 'expires', text: string | undefined): void => {
+  if (text === undefined || (RFC_3339.test(text) && !Number.isNaN(Date.parse(text)))) return
+  throw new ReprieveError('bad_event', `event of type ${type}: its ${name} '${String(text)}' is no time`, {
+    fix: "write it by RFC 3339, like '2026-01-31T10:00:00Z'",
+  })
+}
+
+const encode = (type: string, data: unknown): ReturnType<typeof encodeData> => {
+  try {
+    return encodeData(data)
+  } catch (cause) {
+    throw new ReprieveError(
+      'bad_event',
+      `event of type ${type}: its data can't be written as JSON: ${cause instanceof RangeError ? 'it is nested too deeply' : (cause as Error).message}`,
+      { fix: 'publish plain values, or bytes with their datacontenttype', cause },
+    )
+  }
 }
 
 /** Publishes each event to its topic. Resolves when all are durable. */

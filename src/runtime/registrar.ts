@@ -59,6 +59,17 @@ export const registrar = (name: string, handlers: Map<string, Registered>): Serv
   return service
 }
 
+/** It would run, say that it started, and never do anything. */
+export const noticeIdle = (
+  name: string,
+  handlers: ReadonlyMap<string, Registered>,
+  { clock, journal }: Tools,
+): void => {
+  if (handlers.size > 0) return
+  const text = `${name} has no handler and takes no event: add one with app.service('${name}').on(…)`
+  journal({ at: clock.now(), is: 'notice', text })
+}
+
 /** The rules ask for batches and the handler takes one event: most likely somebody expects otherwise. */
 export const noticeUnbatched = (
   name: string,

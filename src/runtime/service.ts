@@ -7,6 +7,7 @@ import { bestMatch } from '../core/pattern.ts'
 import { isUrgent } from '../core/rank.ts'
 import type { Millis } from '../core/time.ts'
 import type { Waiting } from '../core/waiting.ts'
+import { createAstray } from './astray.ts'
 import { atMost } from './at-most.ts'
 import { type Bag, createBag } from './bag.ts'
 import { type BatchesOptions, batchesFor } from './batches.ts'
@@ -37,7 +38,7 @@ export interface RunningService {
 }
 
 export interface ServiceOptions
-  extends Omit<WalkOptions, 'abandon' | 'begin' | 'lost' | 'batches' | 'suspects'>,
+  extends Omit<WalkOptions, 'abandon' | 'astray' | 'begin' | 'lost' | 'batches' | 'suspects'>,
     Pick<BatchesOptions, 'window' | 'batchFor'> {
   readonly name: string
   readonly concurrency: number
@@ -89,7 +90,8 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
   const keeping = createKeeping(name, ledgers.all, tools)
   const { begin, lost } = keeping
   const suspects = createSuspects(clock.now)
-  const walk = createWalk({ ...options, abandon: abandon.signal, begin, lost, batches, suspects })
+  const astray = createAstray(tools, stop.signal)
+  const walk = createWalk({ ...options, abandon: abandon.signal, astray, begin, lost, batches, suspects })
 
   const openDoor = async (from: Transport, subscription: Subscription): Promise<OpenDoor> => {
     const { claims, later } = from.can
@@ -166,7 +168,7 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
         const batch = await receive(door, Math.min(room, atOnce), except)
         // as large as one may be: there is more, and still room for it
         more = batch.length >= atOnce && room > atOnce
-        if (batch.length > 0) await admit(door, batch)
+        if (batch.length > 0) await admit(door, batch.some(isSuspect) ? await believed(door, batch) : batch)
         pause = 100
       } catch (error) {
         if (stop.signal.aborted) return
@@ -176,6 +178,13 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
         pause = Math.min(pause * 2, 5000)
       }
     }
+  }
+
+  /** Suspects whose count may be our own doing go back, and come again with what is counted then. */
+  const believed = async (door: OpenDoor, batch: readonly Delivery[]): Promise<readonly Delivery[]> => {
+    const doubted = await keeping.doubted(door, batch)
+    for (const delivery of doubted) door.settler.settle({ do: 'give back', delivery }, () => {})
+    return batch.filter((delivery) => !doubted.includes(delivery))
   }
 
   /** What stays at a door with a mover is in no order. */
@@ -207,40 +216,65 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
     if (!door.ledger) return enter(door, coming)
     if (!ledgers.named) return claimBatch(door, door.ledger, coming)
     // none of several ledgers is waited for: one that is down must not keep back what others hold
-    for (const some of Map.groupBy(coming, ({ delivery }) => door.keyOf(delivery)?.store).values()) {
+    for (const some of Map.groupBy(coming, ({ delivery }) => storeOf(door, delivery)).values()) {
       const claiming = claimBatch(door, door.ledger, some).finally(() => admitting.delete(claiming))
       admitting.add(claiming)
     }
   }
 
+  /** Where that can't be told it is told of with its claim. */
+  const storeOf = (door: OpenDoor, delivery: Delivery): string | undefined => {
+    try {
+      return door.keyOf(delivery)?.store
+    } catch {
+      return undefined
+    }
+  }
+
   const claimBatch = async (door: OpenDoor, ledger: Ledger, coming: readonly Coming[]): Promise<void> => {
     const until = () => clock.now() + door.subscription.lease
-    const batch = coming.map(({ delivery }) => delivery)
-    const keys = batch.map(door.keyOf)
-    if (keys.every((key) => key === undefined)) return enter(door, coming)
+    const known: Coming[] = []
+    const keys: (LedgerKey | undefined)[] = []
+    for (const each of coming) {
+      try {
+        keys.push(door.keyOf(each.delivery))
+        known.push(each)
+      } catch (error) {
+        astray(error, each.delivery, door, () => leave(door, each.goOut))
+      }
+    }
+    if (keys.every((key) => key === undefined)) return enter(door, known)
     const claims = await claimAll(ledger, keys, until, tools, stop.signal)
     if (!claims) return
-    claimed(batch, claims)
-    enter(door, coming)
+    for (let i = 0; i < known.length; i++) claimed(known[i]!.delivery, claims[i])
+    enter(door, known)
   }
 
   const enter = (door: OpenDoor, coming: readonly Coming[]): void => {
     // it stays out, and goes back when the inlet closes
     if (stop.signal.aborted) return
-    for (const { delivery, goOut } of coming) {
-      const { type, extensions } = delivery.parcel.event
-      const { orderkey } = extensions
-      const rules = plan.varied ? plan.rulesOf(door.subscription.topic, type) : undefined
-      const priority = extensions.priority ?? rules?.priority
-      lanes.add({
-        lane: door.subscription.order === 'key' && isInOrder(door, type) ? orderkey : undefined,
-        fast: isUrgent(priority),
-        alone: isSuspect(delivery),
-        retry: delivery.parcel.trail.spent > 0,
-        cap: capOf(rules?.concurrency),
-        run: (slot) => walk(delivery, door, slot, () => leave(door, goOut)),
-      })
+    for (const each of coming) {
+      try {
+        enterOne(door, each)
+      } catch (error) {
+        astray(error, each.delivery, door, () => leave(door, each.goOut))
+      }
     }
+  }
+
+  const enterOne = (door: OpenDoor, { delivery, goOut }: Coming): void => {
+    const { type, extensions } = delivery.parcel.event
+    const { orderkey } = extensions
+    const rules = plan.varied ? plan.rulesOf(door.subscription.topic, type) : undefined
+    const priority = extensions.priority ?? rules?.priority
+    lanes.add({
+      lane: door.subscription.order === 'key' && isInOrder(door, type) ? orderkey : undefined,
+      fast: isUrgent(priority),
+      alone: isSuspect(delivery),
+      retry: delivery.parcel.trail.spent > 0,
+      cap: capOf(rules?.concurrency),
+      run: (slot) => walk(delivery, door, slot, () => leave(door, goOut)),
+    })
   }
 
   const settledOne = (door: OpenDoor): Promise<void> =>

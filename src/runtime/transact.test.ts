@@ -136,6 +136,43 @@ describe('ctx.tx', () => {
     await app.close()
   })
 
+  it('whose time is over publishes nothing any more, though its function goes on', async () => {
+    const table: Rows = { rows: [] }
+    const kept = memoryTx(table)
+    // as on PostgreSQL: the server ends it at once, whatever the function waits for
+    const run: typeof kept.run = (work, signal) =>
+      Promise.race([
+        kept.run(work, signal),
+        new Promise<never>((_, reject) =>
+          signal.addEventListener('abort', () => reject(signal.reason), { once: true }),
+        ),
+      ])
+    const { app } = await open({ tx: { ...kept, run }, yaml: `${YAML}\nservices: { s: { timeout: 1s } }` })
+    const late = Promise.withResolvers<void>()
+    const seen: unknown[] = []
+    let refused: unknown
+    app
+      .service('s')
+      .on('a', (_, ctx) =>
+        ctx.tx(async () => {
+          if (ctx.attempt > 1) return
+          await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve, { once: true }))
+          await late.promise
+          await ctx.publish('b').catch((error) => {
+            refused = error
+          })
+        }),
+      )
+      .on('b', (event) => void seen.push(event.id))
+    await app.publish('a')
+    await app.clock.advance(1000)
+    late.resolve()
+    await app.settled()
+    expect(refused).toMatchObject({ name: 'Timeout' })
+    expect(seen).toEqual([])
+    await app.close()
+  })
+
   it('that a handler forgets is told, once', async () => {
     const notices: string[] = []
     const { app } = await open()

@@ -10,6 +10,7 @@ import { decide, type Outcome, type Verdict } from '../core/verdict.ts'
 import type { Rules } from '../rules/index.ts'
 import { about } from './about.ts'
 import { afterTx, CONFLICT, createReminder } from './after-tx.ts'
+import type { Astray } from './astray.ts'
 import { attempt, type Registered } from './attempt.ts'
 import { asSingle } from './batch-context.ts'
 import type { Batches } from './batches.ts'
@@ -58,6 +59,7 @@ export interface WalkOptions extends Pick<Surroundings, 'publish' | 'make' | 'tr
   readonly lost: (delivery: Delivery) => Promise<void>
   /** There where a handler takes its events together. */
   readonly batches?: Batches | undefined
+  readonly astray: Astray
 }
 
 /**
@@ -70,7 +72,15 @@ export const createWalk = (options: WalkOptions) => {
   const remind = createReminder(options.tools)
   const surroundings = { ...options, journal, now: clock.now }
 
-  return (delivery: Delivery, door: Door, slot: Slot, leave: () => void): void => {
+  const goAstray = (thrown: unknown, delivery: Delivery, door: Door, slot: Slot, leave: () => void): void => {
+    slot.handled()
+    options.astray(thrown, delivery, door, () => {
+      leave()
+      slot.ended()
+    })
+  }
+
+  const go = (delivery: Delivery, door: Door, slot: Slot, leave: () => void): void => {
     const { subscription } = door
     const { parcel, claim } = delivery
     const { topic } = subscription
@@ -131,25 +141,29 @@ export const createWalk = (options: WalkOptions) => {
       return decide(limits, parcel.trail, outcome, now, dice.next)
     }
     const conclude = (outcome: Outcome, since = began): void => {
-      const now = clock.now()
-      const took = now - since
-      const number = parcel.trail.spent + 1
-      const verdict = verdictOn(outcome, now)
-      const plain =
-        verdict.do === 'done' ? ackOf(delivery, 'done', now) : stepFor(verdict, delivery, rules, door, now)
-      const step = held ? { ...plain, held } : plain
-      if (outcome.is === 'failed' || outcome.is === 'refused') {
-        journal({ at: now, is: 'failed', attempt: number, took, failure: outcome.failure, ...fact() })
+      try {
+        const now = clock.now()
+        const took = now - since
+        const number = parcel.trail.spent + 1
+        const verdict = verdictOn(outcome, now)
+        const plain =
+          verdict.do === 'done' ? ackOf(delivery, 'done', now) : stepFor(verdict, delivery, rules, door, now)
+        const step = held ? { ...plain, held } : plain
+        if (outcome.is === 'failed' || outcome.is === 'refused') {
+          journal({ at: now, is: 'failed', attempt: number, took, failure: outcome.failure, ...fact() })
+        }
+        const told = () => {
+          if (at?.tx?.is === 'before') journal({ at: now, is: 'duplicate', ...fact() })
+          else tell(journal, verdict, step, fact(), { at: now, number, took })
+        }
+        // a claim that is kept elsewhere was not part of the commit
+        if (!at?.tx?.acked || held?.key.store !== undefined) return void settle(step, told)
+        told()
+        leave()
+        slot.ended()
+      } catch (error) {
+        goAstray(error, delivery, door, slot, leave)
       }
-      const told = () => {
-        if (at?.tx?.is === 'before') journal({ at: now, is: 'duplicate', ...fact() })
-        else tell(journal, verdict, step, fact(), { at: now, number, took })
-      }
-      // a claim that is kept elsewhere was not part of the commit
-      if (!at?.tx?.acked || held?.key.store !== undefined) return void settle(step, told)
-      told()
-      leave()
-      slot.ended()
     }
     const crashes = claim?.crashes ?? 0
     const killer = crashes > 0 && suspects.crashed(rules, topic, registered.pattern, parcel, crashes)
@@ -172,14 +186,18 @@ export const createWalk = (options: WalkOptions) => {
     const context = (signal: () => AbortSignal) => createContext(surroundings, hand, signal)
     const trying = { delivery, registered: single, rules, deadlines, stop: abandon, now: clock.now, context }
     const after = (first: Outcome): void => {
-      slot.handled()
-      const outcome = hand.tx ? afterTx(hand.tx, first, registered.pattern, options.tools) : first
-      if (!hand.tx && rules.idempotency.pattern === 'transaction' && outcome.is === 'done')
-        remind(rules.service, registered.pattern)
-      const cutShort = outcome.is === 'failed' && abandon.aborted
-      tellGuard(admitted, outcome, cutShort)
-      if (cutShort) handBack()
-      else conclude(outcome)
+      try {
+        slot.handled()
+        const outcome = hand.tx ? afterTx(hand.tx, first, registered.pattern, options.tools) : first
+        if (!hand.tx && rules.idempotency.pattern === 'transaction' && outcome.is === 'done')
+          remind(rules.service, registered.pattern)
+        const cutShort = outcome.is === 'failed' && abandon.aborted
+        tellGuard(admitted, outcome, cutShort)
+        if (cutShort) handBack()
+        else conclude(outcome)
+      } catch (error) {
+        goAstray(error, delivery, door, slot, leave)
+      }
     }
     if (crashes === 0) return void attempt(trying, after)
 
@@ -188,7 +206,7 @@ export const createWalk = (options: WalkOptions) => {
       slot.handled()
       admitted.ignore()
     }
-    options.begin(held!).then(
+    const begun = options.begin(held!).then(
       (ours) => {
         if (ours) return attempt(trying, after)
         notRun()
@@ -200,6 +218,15 @@ export const createWalk = (options: WalkOptions) => {
         conclude({ is: 'put off', delay: UNMARKED, because: 'its beginning could not be marked' })
       },
     )
+    begun.catch((error) => goAstray(error, delivery, door, slot, leave))
+  }
+
+  return (delivery: Delivery, door: Door, slot: Slot, leave: () => void): void => {
+    try {
+      go(delivery, door, slot, leave)
+    } catch (error) {
+      goAstray(error, delivery, door, slot, leave)
+    }
   }
 }
 

@@ -26,7 +26,8 @@ const TURNS = 8
 /** How long, in real time, work that sleeps on nothing of ours (a socket, a file) may keep `runUntil` waiting. */
 const PATIENCE = 5_000
 
-export const virtualClock = (start: Instant = START): VirtualClock => {
+/** While it is `busy`, waiting for what sleeps on nothing of ours, such as a server, time stands still. */
+export const virtualClock = (start: Instant = START, busy: () => boolean = () => false): VirtualClock => {
   let now = start
   const sleeping: Sleeper[] = []
   /** Two that turn at once take turns: time is one. */
@@ -47,6 +48,11 @@ export const virtualClock = (start: Instant = START): VirtualClock => {
       const after = sleeping.findIndex((other) => other.due > sleeper.due)
       sleeping.splice(after < 0 ? sleeping.length : after, 0, sleeper)
     })
+
+  const settle = async (): Promise<void> => {
+    for (let quiet = 0; quiet < TURNS; quiet = busy() ? 0 : quiet + 1)
+      await new Promise((resolve) => setImmediate(resolve))
+  }
 
   const turn = async (ms: Millis, settled: () => boolean): Promise<void> => {
     const target = now + ms
@@ -94,10 +100,6 @@ export const virtualClock = (start: Instant = START): VirtualClock => {
       return sleeping.length
     },
   }
-}
-
-const settle = async (): Promise<void> => {
-  for (let turn = 0; turn < TURNS; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
 const watch = (promise: Promise<unknown> | undefined): (() => boolean) => {

@@ -11,8 +11,10 @@ export interface TestTools extends Tools {
 }
 
 /** Tools for a test: a clock to turn, dice that fall the same way each time, and a journal to read. */
-export const testTools = (options: { seed?: number; start?: Instant } = {}): TestTools => {
-  const clock = virtualClock(options.start)
+export const testTools = (
+  options: { seed?: number; start?: Instant; busy?: () => boolean } = {},
+): TestTools => {
+  const clock = virtualClock(options.start, options.busy)
   const facts: Fact[] = []
   return { clock, dice: loadedDice(options.seed, clock.now), journal: (fact) => facts.push(fact), facts }
 }

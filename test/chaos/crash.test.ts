@@ -1,5 +1,7 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { describeWith, kafkaUrl } from '../services/urls.ts'
+import { describeOwn, ownPostgres } from '../stores/own-server.ts'
+import { ownSchema } from '../stores/postgres.ts'
 import { type CrashOptions, crashTest } from './crash.ts'
 
 /** With workers killed again and again, every event is done or dead in the end, and none is missing. */
@@ -25,4 +27,24 @@ describeWith('amqp', 'workers killed with SIGKILL on a real RabbitMQ', (url) => 
 
 describeWith('kafka', 'workers killed with SIGKILL on a real Kafka', (url) => {
   it('lose no event on Kafka', survives({ transport: kafkaUrl(url), events: 5000, kills: 3 }), 180_000)
+})
+
+describeWith('postgres', 'workers killed with SIGKILL on a real PostgreSQL', (url) => {
+  it(
+    'lose no event on PostgreSQL',
+    () => survives({ transport: ownSchema(url), events: 5000, kills: 6 })(),
+    180_000,
+  )
+})
+
+describeOwn('postgres', 'a PostgreSQL that carries events, killed with SIGKILL and started again', () => {
+  it('loses no event while two workers take from it', async () => {
+    const server = await ownPostgres()
+    onTestFinished(() => server.close())
+    const blow = async () => {
+      await server.kill()
+      await server.start()
+    }
+    await survives({ transport: `${server.url}?schema=reprieve`, events: 2000, kills: 3, blow })()
+  }, 180_000)
 })

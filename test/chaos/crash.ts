@@ -7,16 +7,19 @@ import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { systemClock } from '../../src/adapters/system/clock.ts'
 import { reprieve } from '../../src/index.ts'
+import { plainly } from '../stores/postgres.ts'
 import { endAll } from './ended.ts'
 
 const here = dirname(fileURLToPath(import.meta.url))
 
 export interface CrashOptions {
-  /** The transport's URL; `sqlite` means a file in the test's own folder. */
+  /** The transport's URL; `sqlite` means a file in the test's own folder. One that is `postgres:` is the store too. */
   readonly transport: string
   readonly events: number
   /** How many workers are killed, evenly over the progress of the work. */
   readonly kills: number
+  /** What is done in place of killing a worker. */
+  readonly blow?: () => Promise<void>
   /** Gives up after this many milliseconds. */
   readonly patience: number
   readonly say?: (line: string) => void
@@ -36,11 +39,12 @@ export interface CrashResult {
 
 /**
  * Two workers, one of them killed with SIGKILL again and again, events that fail at random. Counts from outside:
- * effects from the workers' own files, letters by reading the store's table with a plain SQLite client.
+ * effects from the workers' own files, letters by reading the store's table with a plain client.
  */
 export const crashTest = async (options: CrashOptions): Promise<CrashResult> => {
   const folder = mkdtempSync(join(tmpdir(), 'reprieve-chaos-'))
-  const store = `sqlite:${join(folder, 'store.db')}`
+  const inPostgres = options.transport.startsWith('postgres:')
+  const store = inPostgres ? options.transport : `sqlite:${join(folder, 'store.db')}`
   const transport = options.transport === 'sqlite' ? store : options.transport
   // names of our own: whoever tests on the same broker must not take over our letters
   const service = `chaos-svc-${process.pid}-${Date.now()}`
@@ -69,7 +73,12 @@ export const crashTest = async (options: CrashOptions): Promise<CrashResult> => 
       .filter((name) => name.startsWith('effects-'))
       .flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n').filter(Boolean))
 
-  const letters = (): string[] => {
+  const lettersInPostgres = async (): Promise<readonly string[]> => {
+    const ids = "SELECT convert_from(envelope, 'UTF8')::json ->> 'originalEventId' AS id FROM letter"
+    return (await plainly(store, ids)).map(({ id }) => String(id))
+  }
+
+  const lettersInFile = (): readonly string[] => {
     if (!existsSync(join(folder, 'store.db'))) return []
     const database = new DatabaseSync(join(folder, 'store.db'), { readOnly: true })
     try {
@@ -84,6 +93,8 @@ export const crashTest = async (options: CrashOptions): Promise<CrashResult> => 
     }
   }
 
+  const letters = async () => (inPostgres ? lettersInPostgres() : lettersInFile())
+
   try {
     workers.push(await startWorker(), await startWorker())
     const publisher = await reprieve({ transport, store, rules: join(here, 'rules.yaml'), office: false })
@@ -95,25 +106,29 @@ export const crashTest = async (options: CrashOptions): Promise<CrashResult> => 
     await publisher.close()
     options.say?.(`published ${ids.length}`)
 
-    const accounted = () => new Set([...effects(), ...letters()])
+    const accounted = async () => new Set([...effects(), ...(await letters())])
     const end = began + options.patience
-    let seen = accounted()
+    let seen = await accounted()
     while (seen.size < ids.length && Date.now() < end) {
       await systemClock.sleep(100)
       // by progress, not by time: on a slow machine as on a fast one each kill hits a worker at work
       if (kills < options.kills && seen.size >= (ids.length * (kills + 0.5)) / options.kills) {
-        const victim = workers.shift()!
-        const gone = once(victim, 'exit')
-        victim.kill('SIGKILL')
-        await gone
         kills++
-        workers.push(await startWorker())
+        if (options.blow) {
+          await options.blow()
+        } else {
+          const victim = workers.shift()!
+          const gone = once(victim, 'exit')
+          victim.kill('SIGKILL')
+          await gone
+          workers.push(await startWorker())
+        }
       }
-      seen = accounted()
+      seen = await accounted()
       options.say?.(`${seen.size} of ${ids.length} accounted for, ${kills} kills`)
     }
     const done = effects()
-    const dead = new Set(letters())
+    const dead = new Set(await letters())
     return {
       published: ids.length,
       done: new Set(done).size,

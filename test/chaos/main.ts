@@ -4,18 +4,23 @@ import { runFaults } from './broker/command.ts'
 import { crashTest } from './crash.ts'
 import { isStorm, onOwnKafka, runStorm, STORMS } from './kafka/main.ts'
 import { poisonRace } from './kafka/poison.ts'
+import { runOrders } from './order/command.ts'
 import { PATTERNS } from './patterns/effects.ts'
 import { killOne, patternRun } from './patterns/run.ts'
 import { FAIR, poisonRate } from './poison-rate.ts'
 
 const USAGE = `Usage: npm run chaos -- <what…> [--events N] [--kills N] [--minutes N]
 
-  sqlite, rabbitmq, kafka     two workers, one of them killed again and again; every event is done or dead
+  sqlite, rabbitmq, kafka, postgres
+                              two workers, one of them killed again and again; every event is done or dead
   patterns                    what each idempotency pattern promises, with three workers on SQLite
   rabbitmq broker|confirm|ack|consumer|joining|all
                               blows on a RabbitMQ of its own
   kafka broker|workers|churn|leader|transactions|confirm|ack|poison|calm
                               faults on Kafka brokers of its own
+  order sqlite|rabbitmq|kafka|rabbitmq-broker|rabbitmq-cuts|rabbitmq-guests|kafka-broker|kafka-leader|kafka-cuts|kafka-guests
+                              order by key with three workers: one of them, the broker or a leader killed, connections
+                              cut, or one more worker that comes and goes
   poison                      the rate of others with poison in front of a RabbitMQ queue, against without it
 
   --events N   20000    --kills N   20    --minutes N   10, then it is given up
@@ -48,6 +53,8 @@ if (values.help) {
 const urlOf = (name: string): string | undefined => {
   if (name === 'sqlite') return 'sqlite'
   if (name === 'rabbitmq') return serviceUrl('amqp')
+  const postgres = name === 'postgres' ? serviceUrl('postgres') : undefined
+  if (postgres) return `${postgres}?schema=chaos_${process.pid}`
   const kafka = name === 'kafka' ? serviceUrl('kafka') : undefined
   return kafka && kafkaUrl(kafka)
 }
@@ -104,6 +111,12 @@ const faults = names[0] === 'rabbitmq' ? names.splice(1) : []
 if (faults.length > 0) {
   lost = await runFaults(faults, Number(values.events), Number(values.minutes) * 60_000)
   process.exit(lost === 0 ? 0 : 1)
+}
+
+if (names[0] === 'order') {
+  const { events, kills, minutes } = values
+  const asked = { events: Number(events), kills: Number(kills), patience: Number(minutes) * 60_000 }
+  process.exit((await runOrders(names.slice(1), asked)) === 0 ? 0 : 1)
 }
 
 const runPoison = async (): Promise<void> => {

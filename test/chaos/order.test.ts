@@ -1,27 +1,22 @@
-import { describe, expect, it } from 'vitest'
-import { describeOwnBroker, ownBroker } from '../rabbitmq/own-broker.ts'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { describeOwnBroker } from '../rabbitmq/own-broker.ts'
 import { describeWith, kafkaUrl } from '../services/urls.ts'
-import { orderTest } from './order.ts'
+import { describeOwn, ownPostgres } from '../stores/own-server.ts'
+import { ownSchema } from '../stores/postgres.ts'
+import { rabbitmqGuests, rabbitmqKilled } from './order/brokers.ts'
+import { rabbitmqCut } from './order/cuts.ts'
+import { orderTest } from './order/run.ts'
+import { told } from './order/told.ts'
 
-const EVENTS = 2000
-const KEYS = 50
+const WORKERS_KILLED = { events: 2000, keys: 50, kills: 2, patience: 150_000, ofWorkers: true }
 
 /** Each key's effects happened in the order in which its events were published, and none is missing. */
-const keepsOrder = (transport: string) => async () => {
-  const { byKey, ...rest } = await orderTest({
-    transport,
-    events: EVENTS,
-    keys: KEYS,
-    kills: 2,
-    patience: 150_000,
-  })
-  console.log(`order test on ${transport.split(':')[0]}: ${JSON.stringify(rest)}`)
-  const wanted = Array.from({ length: EVENTS / KEYS }, (_, n) => n)
-  for (let k = 0; k < KEYS; k++) expect(byKey.get(`k${k}`), `key k${k}`).toEqual(wanted)
-  expect(rest.wentBack).toBe(0)
-  expect(rest.kills).toBe(2)
-  expect(rest.workers).toBeGreaterThan(2)
-}
+const keepsOrder = (transport: string, store?: string) => () =>
+  told(`a worker killed, ${schemeOf(transport)} and ${schemeOf(store ?? 'sqlite')}`, WORKERS_KILLED, (run) =>
+    orderTest({ ...run, transport, ...(store !== undefined && { store }) }),
+  )
+
+const schemeOf = (url: string): string => url.split(':')[0]!
 
 describe('order by key with a worker killed in mid-flow', () => {
   it('is kept on SQLite', keepsOrder('sqlite'), 180_000)
@@ -31,26 +26,56 @@ describeWith('amqp', 'order by key with a worker killed in mid-flow, on a real R
   it('is kept beside RabbitMQ', keepsOrder(url), 180_000)
 })
 
-describeOwnBroker('order by key with the broker killed in mid-flow', () => {
+describeOwnBroker('order by key beside a RabbitMQ under fire', () => {
   it('is kept beside a RabbitMQ that is killed and started again', async () => {
-    const broker = await ownBroker()
-    try {
-      const blow = async () => {
-        await broker.kill()
-        await broker.start()
-      }
-      const options = { transport: broker.url, events: 600, keys: 25, kills: 1, blow, patience: 150_000 }
-      const { byKey, ...rest } = await orderTest(options)
-      console.log(`order test with the broker killed: ${JSON.stringify(rest)}`)
-      const wanted = Array.from({ length: 600 / 25 }, (_, n) => n)
-      for (let k = 0; k < 25; k++) expect(byKey.get(`k${k}`), `key k${k}`).toEqual(wanted)
-      expect(rest).toMatchObject({ wentBack: 0, doubled: 0, kills: 1 })
-    } finally {
-      await broker.close()
-    }
+    const run = { events: 600, keys: 25, kills: 1, patience: 150_000 }
+    await told('the RabbitMQ killed', run, rabbitmqKilled)
+  }, 180_000)
+
+  it('is kept, and nothing is lost, when connections are cut before confirms, deliveries and acks', async () => {
+    const run = { events: 900, keys: 30, kills: 6, patience: 150_000 }
+    await told('connections to RabbitMQ cut', run, rabbitmqCut)
+  }, 180_000)
+
+  it('is kept, and nothing is lost, when a third worker joins and leaves', async () => {
+    const run = { events: 600, keys: 30, kills: 1, patience: 150_000 }
+    const { workers } = await told('a worker comes and goes at RabbitMQ', run, rabbitmqGuests)
+    expect(workers).toBe(3)
   }, 180_000)
 })
 
 describeWith('kafka', 'order by key with a worker killed in mid-flow, on a real Kafka', (url) => {
   it('is kept beside Kafka', keepsOrder(kafkaUrl(url)), 180_000)
+})
+
+describeWith('postgres', 'order by key with a worker killed in mid-flow, in a real PostgreSQL', (url) => {
+  it('is kept on PostgreSQL', () => {
+    const place = ownSchema(url)
+    return keepsOrder(place, place)()
+  }, 180_000)
+
+  describeWith('amqp', 'beside a real RabbitMQ', (amqp) => {
+    it('is kept with PostgreSQL beside RabbitMQ', () => keepsOrder(amqp, ownSchema(url))(), 180_000)
+  })
+
+  describeWith('kafka', 'beside a real Kafka', (kafka) => {
+    it('is kept with PostgreSQL beside Kafka', () => keepsOrder(kafkaUrl(kafka), ownSchema(url))(), 180_000)
+  })
+})
+
+describeOwn('postgres', 'order by key with PostgreSQL killed in mid-flow', () => {
+  describeWith('kafka', 'beside a real Kafka', (kafka) => {
+    it('is kept beside Kafka when PostgreSQL is killed and started again', async () => {
+      const server = await ownPostgres()
+      onTestFinished(() => server.close())
+      const blow = async () => {
+        await server.kill()
+        await server.start()
+      }
+      const run = { events: 600, keys: 25, kills: 2, patience: 150_000 }
+      await told('the PostgreSQL beside Kafka killed', run, (asked) =>
+        orderTest({ ...asked, transport: kafkaUrl(kafka), store: server.url, blow }),
+      )
+    }, 180_000)
+  })
 })

@@ -34,7 +34,9 @@ describeWith('postgres', 'docs/postgres.md', (url) => {
 
   it('names every table that is made', async () => {
     const store = ownSchema(url)
-    const app = await reprieve({ transport: 'memory:', store })
+    const app = await reprieve({ transport: store })
+    await app.start()
+    await app.office.open([{ name: 'dead' }])
     await app.close()
     const schema = new URL(store).searchParams.get('schema')
     const rows = await plainly(store, `SELECT tablename FROM pg_tables WHERE schemaname = '${schema}'`)

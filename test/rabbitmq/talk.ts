@@ -2,7 +2,7 @@ import { PREFIX, TRAIL } from '../../src/adapters/rabbitmq/headers.ts'
 import type { Way } from '../faults/proxy.ts'
 
 /** Moments in the talk with a broker, by the AMQP 0-9-1 method that is about to go through. */
-export type Moment = 'publish' | 'confirm' | 'deliver' | 'ack'
+export type Moment = 'publish' | 'confirm' | 'deliver' | 'ack' | 'bare ack'
 
 /** One connection: of each frame, before it is let through, what moment it would be. */
 export interface Line {
@@ -20,7 +20,7 @@ const ACK = 80
 
 /**
  * Listens to all connections of all clients, for a copy is confirmed on one and its original acknowledged on another: `ack` is only
- * an acknowledgement with a confirmed copy behind it. What is published with a trail is a copy.
+ * an acknowledgement with a confirmed copy behind it, every other is `bare`. What is published with a trail is a copy.
  */
 export const openTalk = (): (() => Line) => {
   /** Events with a confirmed copy, whose original was not acknowledged since. */
@@ -78,7 +78,7 @@ export const openTalk = (): (() => Line) => {
           return 'confirm'
         }
         const copied = upTo(delivered, channel, payload).filter((id) => safe.delete(id))
-        return copied.length > 0 ? 'ack' : undefined
+        return copied.length > 0 ? 'ack' : 'bare ack'
       },
     }
   }

@@ -91,6 +91,23 @@ it.each(['list', 'verify'])(
   },
 )
 
+it('dlq list makes no tables in a file that is somebody else’s, and takes an empty one', async () => {
+  const cwd = folderWith()
+  const theirs = new DatabaseSync(join(cwd, 'theirs.db'))
+  theirs.exec('CREATE TABLE orders (id TEXT)')
+  theirs.close()
+  writeFileSync(join(cwd, 'empty.db'), '')
+  const before = readFileSync(join(cwd, 'theirs.db'))
+  for (const flags of [[], ['--json']]) {
+    const refused = await cli(['dlq', 'list', '--store', 'sqlite:theirs.db', ...flags], { cwd })
+    expect(refused.code).toBe(2)
+    expect(refused.stderr).toContain('it has no tables of ours, only those of others')
+    expect(refused.stderr).toContain('name the store that the app uses')
+  }
+  expect(readFileSync(join(cwd, 'theirs.db'))).toEqual(before)
+  expect(await cli(['dlq', 'list', '--store', 'sqlite:empty.db'], { cwd })).toMatchObject({ code: 0 })
+})
+
 describeWith('postgres', 'the audit of a schema that is not there', (url) => {
   it.each(['list', 'verify'])(
     'is refused by audit %s, which makes nothing',

@@ -67,7 +67,7 @@ describe('reprieve doctor', () => {
   it('counts what lint finds, for this transport and so many processes, and points there', async () => {
     const wrong = { 'reprieve.yaml': BOOK.replace('policy: critical', 'policy: critical, order: key') }
     const ordered = await run(
-      ['--transport', 'amqp://127.0.0.1:1', '--store', 'postgres://127.0.0.1:1/x'],
+      ['--transport', 'amqp://127.0.0.1:1', '--store', 'redis://127.0.0.1:1'],
       folderWith(wrong),
     )
     expect(ordered.code).toBe(1)
@@ -140,7 +140,7 @@ describe('reprieve doctor', () => {
     [['--store', 'mqtt://u:not-to-be-shown@x'], /no adapter opens 'mqtt:\/\/\*\*\*@x'/],
     [['--store', 'kafka://127.0.0.1:1'], /can't serve as a store/],
     [['--transport', 'amqp://'], /not an amqp:\/\/ or amqps:\/\/ URL/],
-    [['--transport', 'postgres://127.0.0.1/x'], /no adapter opens/],
+    [['--transport', 'redis://127.0.0.1'], /no adapter opens/],
     [['--rules', 'gone.yaml'], /gone\.yaml can't be read/],
     [['--instances', 'none'], /It must be a whole number/],
     [['--bogus'], /unknown option '--bogus'/],

@@ -34,7 +34,7 @@ describe('reprieve rules lint', () => {
     const { code, stdout } = await run('', files)
     expect(code).toBe(0)
     expect(stdout).toMatch(
-      /reprieve\.yaml:5 services\.mail-svc\.dependencies\.0 warning dependency-outlasts-handler: smtp may take 30s, and the attempt ends after 10s .* — raise the event's 'timeout'/,
+      /reprieve\.yaml:5:\d+ services\.mail-svc\.dependencies\.0 warning dependency-outlasts-handler: smtp may take 30s, and the attempt ends after 10s .* — raise the event's 'timeout'/,
     )
     expect(stdout).toMatch(/\n\n0 errors, 1 warning; docs\/lint\.md/)
     expect((await run('--strict', files)).code).toBe(1)
@@ -43,12 +43,14 @@ describe('reprieve rules lint', () => {
   it('looks at what the transport can where one is named, by URL, scheme or variable', async () => {
     const files = { 'wrong.yaml': WRONG }
     expect((await run('wrong.yaml', files)).code).toBe(0)
-    const { code, stdout } = await run('wrong.yaml --transport kafka --store postgres', files)
+    const { code, stdout } = await run('wrong.yaml --transport kafka --store redis', files)
     expect(code).toBe(1)
-    expect(stdout).toMatch(/wrong\.yaml:6 .*\."order\.paid"\.order error order-not-kept: on kafka /)
-    const env = { REPRIEVE_TRANSPORT: 'amqp://127.0.0.1', REPRIEVE_STORE: 'postgres://127.0.0.1' }
+    expect(stdout).toMatch(/wrong\.yaml:6:\d+ .*\."order\.paid"\.order error order-not-kept: on kafka /)
+    const env = { REPRIEVE_TRANSPORT: 'amqp://127.0.0.1', REPRIEVE_STORE: 'redis://127.0.0.1' }
     expect((await run('wrong.yaml', files, env)).code).toBe(1)
     expect((await run('wrong.yaml --transport kafka --store sqlite:app.db', files)).code).toBe(0)
+    expect((await run('wrong.yaml --transport kafka --store postgres://127.0.0.1', files)).code).toBe(0)
+    expect((await run('wrong.yaml --transport postgres://127.0.0.1', files)).code).toBe(0)
     expect((await run('wrong.yaml --transport sqlite:app.db', files)).code).toBe(0)
   })
 
@@ -60,7 +62,7 @@ describe('reprieve rules lint', () => {
   })
 
   it('with --json answers an array, empty where all is well', async () => {
-    const { code, stdout } = await run('wrong.yaml --json --transport kafka://127.0.0.1 --store postgres', {
+    const { code, stdout } = await run('wrong.yaml --json --transport kafka://127.0.0.1 --store redis', {
       'wrong.yaml': WRONG,
     })
     expect(code).toBe(1)
@@ -80,9 +82,9 @@ describe('reprieve rules lint', () => {
     const { code, stdout, stderr } = await run('bad.yaml', { 'bad.yaml': BROKEN })
     expect({ code, stderr }).toEqual({ code: 1, stderr: '' })
     expect(stdout).toMatch(
-      /^bad\.yaml:3 services\.mail-svc\.policy error does-not-load: found 'standrad' — expected .*did you mean 'standard'/m,
+      /^bad\.yaml:3:\d+ services\.mail-svc\.policy error does-not-load: found 'standrad' — expected .*did you mean 'standard'/m,
     )
-    expect(stdout).toMatch(/^bad\.yaml:3 services\.mail-svc\.timout error does-not-load: /m)
+    expect(stdout).toMatch(/^bad\.yaml:3:\d+ services\.mail-svc\.timout error does-not-load: /m)
     const json = await run('yaml.yaml --json', { 'yaml.yaml': 'version: [1\n' })
     expect(json.code).toBe(1)
     expect(JSON.parse(json.stdout)[0]).toMatchObject({
@@ -99,7 +101,7 @@ describe('reprieve rules lint', () => {
     const stale = await run('--strict', { 'reprieve.yaml': `${GOOD}${silence}` })
     expect(stale).toMatchObject({
       code: 1,
-      stdout: expect.stringMatching(/reprieve\.yaml:7 .* silence-unused: /),
+      stdout: expect.stringMatching(/reprieve\.yaml:7:\d+ .* silence-unused: /),
     })
   })
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { fillStore } from '../docs/operator-store.ts'
-import { cli, folderWith } from './child.ts'
+import { cli, folderWith, startCli } from './child.ts'
 
 const BOOK = `version: 1
 operations: { approval: { above: 100 } }
@@ -53,3 +53,36 @@ it('dlq operation: approved by its hash, paused, resumed and cancelled, each tol
     'operation plan ann',
   ])
 }, 200_000)
+
+it('what a dry run has is told by who has it, and not only that nothing was sent', async () => {
+  const cwd = folderWith()
+  await fillStore(`sqlite:${join(cwd, 'reprieve.db')}`)
+  const run = (line: string) => cli(line.split(' '), { cwd })
+  const planned = JSON.parse((await run('dlq replay --service payment-svc --dry-run --json')).stdout)
+  const { id } = planned.operation
+  const told = new RegExp(
+    `^200 in another operation that is not over: ${id} \\(replay, frozen\\); .* resume .* cancel`,
+  )
+  const again = await run('dlq replay --service payment-svc')
+  expect(again).toMatchObject({ code: 1, stdout: expect.stringMatching(/^0 sent\n/) })
+  expect(again.stderr).toMatch(told)
+  expect((await run('dlq purge --service payment-svc --reason old')).stderr).toMatch(told)
+  await run(`dlq operation cancel ${id}`)
+  const free = await run('dlq replay --service payment-svc --dry-run')
+  expect(free.stderr).not.toContain('in another operation')
+}, 200_000)
+
+it('who leaves a purge in its midst is told that it is not over, and how to hold it up', async () => {
+  const cwd = folderWith()
+  await fillStore(`sqlite:${join(cwd, 'reprieve.db')}`)
+  const args = 'dlq purge --service payment-svc --reason old --batch 1 --rate 1 --watch'
+  const purge = startCli(args.split(' '), { cwd })
+  await purge.remarked('1 of 200')
+  purge.signal('SIGINT')
+  const { code, stderr } = await purge.ended
+  expect(code).toBe(130)
+  const [, id] =
+    /the operation is not over, .* reprieve dlq operation pause (\S+) holds it up/.exec(stderr) ?? []
+  const paused = await cli(['dlq', 'operation', 'pause', id!], { cwd })
+  expect(paused).toMatchObject({ code: 0, stdout: `${id} is paused\n` })
+}, 100_000)

@@ -1,4 +1,5 @@
-import { writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { createWriteStream, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { cli, folderWith, project, startCli } from './child.ts'
@@ -8,6 +9,45 @@ describe('reprieve publish', () => {
     const { code, stdout, stderr } = await cli(['publish', 'task.created', '{}'], { cwd: folderWith() })
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toMatch(/nobody is subscribed to topic 'task\.created'.*\n {2}fix: /)
+  })
+
+  it('refuses for a stream what is said of one event, a folder, and a time that is none', async () => {
+    const cwd = folderWith({ 'events.jsonl': '{"type":"task.created"}\n' })
+    const refused = async (args: readonly string[], told: RegExp) => {
+      const ended = await cli(['publish', ...args], { cwd })
+      expect(ended).toEqual({ code: 2, stdout: '', stderr: expect.stringMatching(told) })
+    }
+    await refused(
+      ['--file', 'events.jsonl', '--header', 'a=b', '--order-key', 'k'],
+      /takes no --order-key and no --header\n {2}fix: leave it out: each line says its own/,
+    )
+    await refused(['--file', '.'], /the events can't be read: '\.' is a folder\n {2}fix: /)
+    await refused(
+      ['task.created', '{}', '--expires', 'tomorrow'],
+      /its expires 'tomorrow' is no time\n {2}fix: write it by RFC 3339/,
+    )
+  })
+
+  it('a stream that a signal ends says what was published, and where to go on', async () => {
+    const cwd = project()
+    const run = startCli(['run', 'handlers.ts', '--json'], { cwd })
+    await run.said('"is":"started"')
+    const fifo = join(cwd, 'pipe')
+    execFileSync('mkfifo', [fifo])
+    const publish = startCli(['publish', '--file', 'pipe'], { cwd })
+    // stays open: more may come
+    const pipe = createWriteStream(fifo)
+    pipe.write('{"type":"task.created","id":"a","data":{}}\n\n{"type":"task.created","id":"b","data":{}}\n')
+    await run.said('"event":"b"')
+    publish.signal('SIGINT')
+    expect(await publish.ended).toEqual({
+      code: null,
+      stdout: '2 events published, those before line 4\n',
+      stderr: 'reprieve: line 4: ended by a signal\n',
+    })
+    pipe.destroy()
+    run.signal('SIGTERM')
+    await run.ended
   })
 
   it('a stream: events of both forms, from a file or a pipe, up to the first bad line', async () => {

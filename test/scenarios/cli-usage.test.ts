@@ -22,6 +22,8 @@ describe('used wrongly', () => {
     ['dlq list --where $.a>', /a value is missing.*\n {2}\$\.a>\n {6}\^/],
     ['dlq replay', /name ids or a filter\n {2}fix: /],
     ['dlq replay --all --service x', /one of them, not several/],
+    ['dlq export --file no/such/folder', /no\/such\/folder can't be written: ENOENT.*\n {2}fix: /],
+    ['dlq export --file .', /\. can't be read: EISDIR/],
     ['dlq show', /missing required argument 'id'/],
     ['publish', /nothing to publish\n {2}fix: /],
     ['publish task.created {"a":', /the data is not JSON: .*\n {2}fix: quote it/],
@@ -46,6 +48,25 @@ describe('used wrongly', () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(message)
     expect(stderr).not.toMatch(/^ {4}at .*src\//m)
+  })
+
+  it('a module in a folder of CommonJS, as `npm init` makes it, is told how to be loaded', async () => {
+    const cwd = folderWith({
+      'package.json': '{"type":"commonjs"}',
+      'imports.ts': "import 'node:fs'\nexport default () => {}\n",
+      'exports.js': 'export default () => {}\n',
+    })
+    for (const [given, named] of [
+      ['imports.ts', 'imports.mts'],
+      ['exports.js', 'exports.mjs'],
+    ] as const) {
+      const { code, stderr } = await cli(['run', given], { cwd })
+      expect(code).toBe(2)
+      expect(stderr).toContain(`${given} can't be loaded: SyntaxError`)
+      expect(stderr).toContain(
+        `fix: set "type": "module" in the package.json above it, or name it ${named}\n`,
+      )
+    }
   })
 
   it('with --json the mistake is JSON too, with its code and its fix apart', async () => {

@@ -5,66 +5,94 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { open } from '../../src/adapters/memory/index.ts'
 import { systemClock } from '../../src/adapters/system/clock.ts'
+import { systemDice } from '../../src/adapters/system/dice.ts'
 import { type Fact, later, reprieve } from '../../src/index.ts'
+import { openTransport } from '../../src/open.ts'
 import { readRules } from '../../src/rules/index.ts'
 import { createApp } from '../../src/runtime/app.ts'
 import { testTools } from '../../src/testing/tools.ts'
 import { withoutClaims } from '../../src/testing/without-claims.ts'
 import { describeWith, kafkaUrl } from '../services/urls.ts'
+import { ownSchema, plainly } from '../stores/postgres.ts'
 import { until } from '../until.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'reprieve-companion-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
+const HOUR = 3_600_000
+
+type Rows = readonly Readonly<Record<string, unknown>>[]
+
 /** A wait longer than the broker keeps moves to the store, and comes back to the same handler from there. */
-const waitsLong = async (transport: string, name: string): Promise<void> => {
+const waitsLong = async (transport: string, store: string, waits: () => Promise<Rows>): Promise<void> => {
   let ahead = 0
   const clock = { ...systemClock, now: () => systemClock.now() + ahead }
   const facts: Fact[] = []
-  const file = join(folder, `${name}.db`)
   const service = `patient-${process.pid}-${Date.now()}`
-  const app = await reprieve({
-    transport,
-    store: `sqlite:${file}`,
-    clock,
-    journal: (fact) => facts.push(fact),
-  })
+  const app = await reprieve({ transport, store, clock, journal: (fact) => facts.push(fact) })
   const attempts: number[] = []
   app.service(service).on(`${service}.asked`, (_, ctx) => {
     attempts.push(ctx.attempt)
     return attempts.length === 1 ? later('3h', 'not today') : undefined
   })
-  await app.start()
-  await app.publish(`${service}.asked`, { n: 1 })
-  await until('it to be held', () => facts.some(({ is }) => is === 'held'))
+  try {
+    await app.start()
+    await app.publish(`${service}.asked`, { n: 1 })
+    await until('it to be held', () => facts.some(({ is }) => is === 'held'))
 
-  const store = new DatabaseSync(file, { readOnly: true })
-  const waiting = store.prepare('SELECT event, due FROM reprieve_parcel').all() as { due: number }[]
-  store.close()
-  expect(waiting).toHaveLength(1)
-  expect(waiting[0]!.due - clock.now()).toBeGreaterThan(2.9 * 3_600_000)
+    const waiting = await waits()
+    expect(waiting).toHaveLength(1)
+    expect(Number(waiting[0]!.due) - clock.now()).toBeGreaterThan(2.9 * HOUR)
 
-  ahead = 3 * 3_600_000 + 1000
-  await until('its end', () => facts.some(({ is }) => is === 'done'))
-  expect(attempts).toEqual([1, 1])
-  await app.close()
+    ahead = 3 * HOUR + 1000
+    await until('its end', () => facts.some(({ is }) => is === 'done'))
+    expect(attempts).toEqual([1, 1])
+  } finally {
+    await app.close()
+  }
+}
+
+const besideFile = async (transport: string, name: string): Promise<void> => {
+  const file = join(folder, `${name}.db`)
+  await waitsLong(transport, `sqlite:${file}`, async () => {
+    const store = new DatabaseSync(file, { readOnly: true })
+    const rows = store.prepare('SELECT due FROM reprieve_parcel').all()
+    store.close()
+    return rows
+  })
+}
+
+const besidePostgres = async (transport: string, url: string): Promise<void> => {
+  const store = ownSchema(url)
+  await waitsLong(transport, store, () => plainly(store, 'SELECT due FROM parcel'))
 }
 
 describeWith('amqp', 'the companion beside RabbitMQ', (url) => {
-  it('keeps a wait that RabbitMQ can not keep', () => waitsLong(url, 'rabbitmq'))
+  it('keeps a wait that RabbitMQ can not keep', () => besideFile(url, 'rabbitmq'))
+
+  describeWith('postgres', 'in PostgreSQL', (store) => {
+    it('keeps a wait that RabbitMQ can not keep, for any host', () => besidePostgres(url, store))
+  })
 })
 
 describeWith('kafka', 'the companion beside Kafka', (url) => {
-  it('keeps a wait that Kafka can not keep', () => waitsLong(kafkaUrl(url), 'kafka'))
+  it('keeps a wait that Kafka can not keep', () => besideFile(kafkaUrl(url), 'kafka'))
+
+  describeWith('postgres', 'in PostgreSQL', (store) => {
+    it('keeps a wait that Kafka can not keep, for any host', () => besidePostgres(kafkaUrl(url), store))
+  })
 })
 
 /** The store keeps no parcels: the broker keeps a long wait itself, again and again, and nobody is bothered. */
-const waitsAlone = async (transport: string, store: string, turn: number): Promise<void> => {
+const waitsAlone = async (url: string, turn: number): Promise<void> => {
   let ahead = 0
   const clock = { ...systemClock, now: () => systemClock.now() + ahead }
   const facts: Fact[] = []
+  const tools = { clock, dice: systemDice(), journal: (fact: Fact) => void facts.push(fact) }
   const service = `alone-${process.pid}-${Date.now()}`
-  const app = await reprieve({ transport, store, clock, journal: (fact) => facts.push(fact) })
+  const { transport } = await openTransport(url, tools)
+  const { companion: _, ...store } = (await open('memory:', tools)).store!
+  const app = createApp({ book: readRules('version: 1', 'empty.yaml'), transport, store, tools })
   const attempts: number[] = []
   app.service(service).on(`${service}.asked`, (_, ctx) => {
     attempts.push(ctx.attempt)
@@ -82,23 +110,18 @@ const waitsAlone = async (transport: string, store: string, turn: number): Promi
       expect(attempts).toEqual([1, 1])
     }
   } finally {
-    await app.close()
+    await app.drain()
+    await transport.close()
   }
 }
 
-const HOUR = 3_600_000
-
 describeWith('amqp', 'RabbitMQ beside a store that keeps no parcels', (url) => {
-  describeWith('postgres', 'such as PostgreSQL', (store) => {
-    // its tiers keep real time: that a parcel waits again when it is home too early is tried beside the adapter
-    it('keeps a wait longer than its longest tier', () => waitsAlone(url, store, 0))
-  })
+  // its tiers keep real time: that a parcel waits again when it is home too early is tried beside the adapter
+  it('keeps a wait longer than its longest tier', () => waitsAlone(url, 0))
 })
 
 describeWith('kafka', 'Kafka beside a store that keeps no parcels', (url) => {
-  describeWith('postgres', 'such as PostgreSQL', (store) => {
-    it('keeps a wait longer than its longest tier', () => waitsAlone(kafkaUrl(url), store, 3 * HOUR + 1000))
-  })
+  it('keeps a wait longer than its longest tier', () => waitsAlone(kafkaUrl(url), 3 * HOUR + 1000))
 })
 
 describe('without a companion', () => {

@@ -2,6 +2,7 @@ import { cpSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { describeWith } from '../services/urls.ts'
+import { ownSchema } from '../stores/postgres.ts'
 import { folderWith, root, startNode } from './child.ts'
 
 const EXAMPLE = join(root, 'examples/first-consumer')
@@ -33,5 +34,11 @@ describeWith('amqp', 'the first consumer on RabbitMQ', (url) => {
 describeWith('kafka', 'the first consumer on Kafka', (url) => {
   it('prints the same, with another URL and nothing else changed', async () => {
     expect(await runExample({ REPRIEVE_TRANSPORT: `kafka://${url}` })).toEqual(asExpected)
+  })
+})
+
+describeWith('postgres', 'the first consumer on PostgreSQL', (url) => {
+  it('prints the same, with another URL and nothing else changed', async () => {
+    expect(await runExample({ REPRIEVE_TRANSPORT: ownSchema(url) })).toEqual(asExpected)
   })
 })

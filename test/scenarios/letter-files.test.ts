@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/adapters/system/clock.ts'
+import { linesOf } from '../../src/cli/dlq/lines.ts'
 import { reprieve } from '../../src/index.ts'
 import { fillStore } from '../docs/operator-store.ts'
 import { cli, folderWith, root, startCli, startNode } from './child.ts'
@@ -10,26 +11,47 @@ import { cli, folderWith, root, startCli, startNode } from './child.ts'
 const store = (cwd: string, name: string) => ['--transport', `sqlite:${join(cwd, name)}`]
 
 const counted = (path: string, sql: string): number => {
+  const database = new DatabaseSync(path, { readOnly: true })
   try {
-    const database = new DatabaseSync(path, { readOnly: true })
-    const row = database.prepare(`SELECT ${sql} AS n`).get()
+    return Number(database.prepare(`SELECT ${sql} AS n`).get()?.n)
+  } finally {
     database.close()
-    return Number(row?.n)
-  } catch {
-    return 0 // not made yet, or busy
   }
 }
 
-/** Kills the process once what the statement counts has begun to change; answers what it had come to. */
+/** The same of a file that may not be made yet, or be busy; by one connection, for it is asked often. */
+const counter = (path: string, sql: string) => {
+  let database: DatabaseSync | undefined
+  return {
+    now: (): number => {
+      try {
+        database ??= new DatabaseSync(path, { readOnly: true })
+        return Number(database.prepare(`SELECT ${sql} AS n`).get()?.n)
+      } catch {
+        return 0
+      }
+    },
+    close: () => database?.close(),
+  }
+}
+
+/** Kills the process once what the statement counts has begun to change. */
 const killedAt = async (running: ReturnType<typeof startNode>, path: string, sql: string, from: number) => {
+  const count = counter(path, sql)
+  let over = false
+  void running.ended.then(() => {
+    over = true
+  })
   for (;;) {
-    const now = counted(path, sql)
+    const ended = over // before it is looked: what it did last counts too
+    const now = count.now()
     if (now !== from && now > 0) break
+    if (ended) throw new Error(`it ended before anything was there: ${(await running.ended).stderr}`)
     await systemClock.sleep(2)
   }
   running.signal('SIGKILL')
-  const { code, stdout } = await running.ended
-  return { code, stdout }
+  await running.ended
+  count.close()
 }
 
 const looked = async (path: string) => {
@@ -76,7 +98,10 @@ describe('letters in a file', () => {
     )
     expect(await run('dlq', 'export', '--file', 'letters.jsonl', ...store(cwd, 'a.db'))).toMatchObject({
       stdout: 'letters.jsonl is whole already\n',
+      stderr: 'nothing was written: for letters that came since name another file\n',
     })
+    const again = await run('dlq', 'export', '--json', '--file', 'letters.jsonl', ...store(cwd, 'a.db'))
+    expect(JSON.parse(again.stdout)).toEqual({ count: 0, whole: true })
   })
 
   it('an export that was stopped is gone on with, in the middle of a line too', async () => {
@@ -120,15 +145,18 @@ describe('letters in a file', () => {
       [[''], /:1: it is no JSON/],
       [Buffer.from([0xff, 0xfe, 0x0a]), /:1: it is no UTF-8/],
     ]
+    const bad = join(cwd, 'bad.jsonl')
+    await using app = await reprieve({ transport: `sqlite:${join(cwd, 'b.db')}`, office: false })
     for (const [content, why] of cases) {
-      const bytes = Buffer.isBuffer(content) ? content : `${content.join('\n')}\n`
-      writeFileSync(join(cwd, 'bad.jsonl'), bytes)
-      const ended = await run('dlq', 'import', 'bad.jsonl', ...store(cwd, 'b.db'))
-      expect([ended.code, ended.stderr]).toEqual([2, expect.stringMatching(why)])
+      writeFileSync(bad, Buffer.isBuffer(content) ? content : `${content.join('\n')}\n`)
+      await expect(app.office.importLines(() => linesOf(bad), { file: bad })).rejects.toThrow(why)
     }
+    // and what a user sees of it
+    const ended = await run('dlq', 'import', 'bad.jsonl', ...store(cwd, 'b.db'))
+    expect([ended.code, ended.stderr]).toEqual([2, expect.stringMatching(/bad\.jsonl:1: it is no UTF-8/)])
     expect((await looked(join(cwd, 'b.db'))).letters).toEqual([])
     expect(await run('dlq', 'import', 'nowhere.jsonl', ...store(cwd, 'b.db'))).toMatchObject({ code: 2 })
-  }, 120_000)
+  })
 })
 
 describe('killed in the middle of it', () => {

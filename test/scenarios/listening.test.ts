@@ -84,3 +84,41 @@ it('a listener that throws or rejects harms nobody, and is told of in the journa
   ])
   await close()
 })
+
+it('a journal that throws, or rejects, stops nothing that it is told of, and is warned of once', async () => {
+  for (const journal of [
+    () => {
+      throw new Error('no room for words')
+    },
+    async () => Promise.reject(new Error('no room for words')),
+  ]) {
+    const warnings: Error[] = []
+    const warn = (warning: Error) => void warnings.push(warning)
+    process.on('warning', warn)
+    const { clock, dice } = testTools()
+    const app = await reprieve({
+      rules: readRules(BOOK, 'book.yaml', {}),
+      transport: 'memory:',
+      clock,
+      dice,
+      journal,
+    })
+    const done: string[] = []
+    app.service('mail').on('sent', (event, { attempt }) => {
+      if (attempt === 1) throw new Error('not yet')
+      done.push(event.data.to)
+    })
+    const heard: string[] = []
+    app.listen(['done'], ({ is }) => heard.push(is))
+    await clock.runUntil(app.start())
+    for (const to of ['ann', 'bob']) await app.publish('sent', { to })
+    await clock.advance(5000)
+    expect(done.toSorted()).toEqual(['ann', 'bob'])
+    expect(heard).toEqual(['done', 'done'])
+    await clock.runUntil(app.close())
+    process.off('warning', warn)
+    expect(warnings.map(({ name, message }) => `${name}: ${message}`)).toEqual([
+      expect.stringMatching(/^ReprieveWarning: the journal given to reprieve\(\) failed.*no room for words/),
+    ])
+  }
+})

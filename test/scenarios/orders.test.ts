@@ -136,7 +136,9 @@ describe('the commands', () => {
     await run.said('done       mail  order.placed  e-1')
     expect(run.soFar().indexOf('resumed')).toBeLessThan(run.soFar().indexOf('done'))
 
-    await cli(['breaker', 'open', 'crm'], { cwd })
+    const slip = await cli(['breaker', 'open', 'cmr', '--for', '1s'], { cwd })
+    expect(slip.stderr).toContain('no process has asked a breaker cmr lately; those that were: crm\n')
+    expect(await cli(['breaker', 'open', 'crm'], { cwd })).toMatchObject({ code: 0, stderr: '' })
     await run.said('breaker    crm  closed → forced open')
     const listed = await cli(['breaker', 'list'], { cwd })
     expect(listed.stdout).toMatch(/^breaker +state .*\ncrm +forced open /)

@@ -38,6 +38,14 @@ describe('the published package', () => {
     expect(readdirSync(join(folder, 'node_modules')).filter((name) => name.startsWith('node-'))).toEqual([])
   })
 
+  it('brings the pages that its command line names', () => {
+    const cli = join(installed, 'dist/cli/main.js')
+    const told = [node(cli, 'doctor', '--help'), node(cli, 'rules', 'lint', '--help')].join(' ')
+    const pages = told.match(/docs\/[a-z-]+\.md/g) ?? []
+    expect(new Set(pages)).toEqual(new Set(['docs/doctor.md', 'docs/lint.md']))
+    for (const page of pages) expect(readFileSync(join(installed, page), 'utf8')).toMatch(/^# /)
+  })
+
   it('can be imported, and runs an event through memory', () => {
     writeFileSync(
       join(folder, 'app.js'),

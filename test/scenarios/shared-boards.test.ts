@@ -63,7 +63,7 @@ const share = (urlOf: () => string): void => {
     expect([second!.states(), third!.states()]).toEqual([[], []])
 
     await fails(second!)
-    await expect.poll(() => third!.states(), eventually).toEqual(['open'])
+    await expect.poll(() => third!.states()[0], eventually).toBe('open')
     third!.up = false
     for (const each of all) each.took = 300
     await third!.send(5)
@@ -140,7 +140,8 @@ for (const [service, title, own] of [
       expect(third!.only('trouble').length).toBeLessThanOrEqual(1)
 
       await server.start()
-      await expect.poll(() => third!.states(), eventually).toEqual(['open'])
+      // it has no failures of its own; what it hears first may be a probe of others, or be over in a moment
+      await expect.poll(() => third!.states(), eventually).toContain('open')
       for (const each of all) each.up = true
       await expect.poll(last, eventually).toEqual(['closed', 'closed', 'closed'])
       await expect.poll(() => all.map(({ done }) => done()), eventually).toEqual([3, 3, 50])

@@ -26,6 +26,21 @@ describe('the walk of an event', () => {
     expect(only('done')).toHaveLength(1)
   })
 
+  it('takes a reply that throws when it is waited for as a failure, and those beside it go on', async () => {
+    const { app, clock, only } = await world('version: 1\ndefaults: { policy: none }')
+    app.service(SERVICE).on(TYPE, ({ data }) => {
+      const then = () => {
+        throw new Error('not ready')
+      }
+      return data.n === 1 ? ({ then } as never) : undefined
+    })
+    await Promise.all([0, 1, 2, 3].map((n) => app.publish(TYPE, { n })))
+    await clock.advance(10)
+    expect(only('done')).toHaveLength(3)
+    expect(only('failed')).toMatchObject([{ failure: { message: 'not ready' } }])
+    expect(only('trouble')).toEqual([])
+  })
+
   it('retries a transient failure by the policy, each time later, and then succeeds', async () => {
     const { app, clock, only } = await world()
     const at: number[] = []

@@ -44,7 +44,10 @@ export const deskAt = async (url: string): Promise<Desk> => {
     },
     name: (word) => `${word}-${++names}`,
     close: async () => {
-      for (const store of opened) await store.close()
+      for (const store of opened) {
+        await store.companion?.close()
+        await store.close()
+      }
       await ask(`DROP SCHEMA IF EXISTS ${schema} CASCADE`)
     },
   }

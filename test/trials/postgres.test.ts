@@ -3,6 +3,7 @@ import pg from 'pg'
 import { afterAll, test } from 'vitest'
 import { virtualWorld } from '../../src/testing/trials/index.ts'
 import { describeWith, serviceUrl } from '../services/urls.ts'
+import { PATIENCE, waitingTools } from '../stores/waiting-tools.ts'
 import { adapterOf, trialSuite } from './suite.ts'
 
 describeWith('postgres', 'postgres', async (url) => {
@@ -16,6 +17,7 @@ describeWith('postgres', 'postgres', async (url) => {
   })
   const at = new URL(url)
   at.searchParams.set('schema', schema)
+  at.searchParams.set('timeout', String(PATIENCE))
   // the server has its own time, and none of what is kept there depends on it
-  await trialSuite('postgres', virtualWorld(await adapterOf('postgres'), at.href))
+  await trialSuite('postgres', virtualWorld(await adapterOf('postgres'), at.href, waitingTools()))
 })

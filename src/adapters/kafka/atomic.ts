@@ -1,6 +1,6 @@
 import type { Settled } from '../../contracts/transport.ts'
-import { type Desk, type Entry, homeOf, type Moving, makeReady, release, stillOurs } from './desk.ts'
-import { CODE, hasCode, unavailable } from './errors.ts'
+import { type Desk, type Entry, type Moving, prepare, refuse, release, stillOurs } from './desk.ts'
+import { CODE, hasCode, isOfTopic, unavailable } from './errors.ts'
 import { encodeMark } from './marks.ts'
 import type { Committed } from './offsets.ts'
 import { tooLarge } from './post.ts'
@@ -14,13 +14,7 @@ export const moveAtOnce = async (
   entries: readonly Entry[],
   answers: Settled[],
 ): Promise<readonly Entry[]> => {
-  const moving: Moving[] = []
-  const others: Entry[] = []
-  for (const entry of entries) {
-    const record = homeOf(desk, entry)
-    if (record) moving.push({ entry, record })
-    else others.push(entry)
-  }
+  const { moving, others } = await prepare(desk, entries, answers)
   if (moving.length > 0) await moveAll(desk, moving, answers)
   return others
 }
@@ -28,17 +22,17 @@ export const moveAtOnce = async (
 const moveAll = async (desk: Desk, moving: readonly Moving[], answers: Settled[]): Promise<void> => {
   const outcome = await transact(desk, moving)
   const isTooLarge = outcome instanceof Error && hasCode(outcome, CODE.tooLarge, CODE.recordListTooLarge)
-  if (isTooLarge && moving.length > 1) {
-    for (const each of moving) await moveAll(desk, [each], answers)
+  const parts = isTooLarge ? moving.map((each) => [each]) : isOfTopic(outcome) ? byTopic(moving) : []
+  if (parts.length > 1) {
+    for (const part of parts) await moveAll(desk, part, answers)
     return
   }
   for (const { entry, record } of moving) {
     const { slot, index } = entry
     if (outcome instanceof Error) {
-      slot.state = 'out'
       if (!isTooLarge) desk.topics.forget(record.topic)
       const reason = unavailable(desk.wire.settings.brokers, 'settling in a transaction', outcome)
-      answers[index] = isTooLarge ? tooLarge(record, outcome) : reason
+      refuse(entry, isTooLarge ? tooLarge(record, outcome) : reason, answers)
     } else if (outcome === 'fenced') {
       // nothing was written; should the partition stay ours after all, it is handed over again
       if (stillOurs(desk, slot)) {
@@ -53,11 +47,14 @@ const moveAll = async (desk: Desk, moving: readonly Moving[], answers: Settled[]
   }
 }
 
+const byTopic = (moving: readonly Moving[]): readonly (readonly Moving[])[] => [
+  ...Map.groupBy(moving, ({ record }) => record.topic).values(),
+]
+
 const transact = async (desk: Desk, moving: readonly Moving[]): Promise<Committed> => {
   const { group, post, transactions } = desk
   const records = moving.map(({ record }) => record)
   try {
-    await makeReady(desk, moving)
     post.address(records)
     return await group.member.commits.alone(async (as, out) => {
       const slots = new Set(moving.map(({ entry }) => entry.slot))

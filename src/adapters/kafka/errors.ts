@@ -46,6 +46,20 @@ export const branches = (error: unknown): readonly (Error & Branch)[] => {
 export const hasCode = (error: unknown, ...codes: readonly number[]): boolean =>
   branches(error).some(({ apiCode }) => apiCode !== undefined && codes.includes(apiCode))
 
+/** Brokers have answered, and not with a yes; else nobody knows whether they are there. */
+export const isRefusal = (error: unknown): boolean =>
+  branches(error).some((each) => each.apiCode !== undefined || codeOf(each) === 'bad_rules')
+
+const codeOf = (error: Error): string | undefined => (error instanceof ReprieveError ? error.code : undefined)
+
+/** The client says so in words only where it asks for topics: it has taken the code out of the error by then. */
+export const isUnknownTopic = (error: unknown): boolean =>
+  hasCode(error, CODE.unknownTopic) || (error instanceof Error && error.message.startsWith('Unknown topic'))
+
+/** One of the topics is at fault: it is not there, or not for us. */
+export const isOfTopic = (error: unknown): boolean =>
+  isUnknownTopic(error) || hasCode(error, CODE.topicNotAllowed)
+
 /** The answer of the broker that an error carries, where it carries one. */
 export const responsesIn = (error: unknown): readonly unknown[] =>
   branches(error).flatMap(({ response }) => (response === undefined ? [] : [response]))

@@ -1,12 +1,11 @@
 import type { Millis } from '../../core/time.ts'
 import type { Broker, ClusterMetadata } from './client.ts'
-import { CODE } from './errors.ts'
+import { CODE, isUnknownTopic } from './errors.ts'
 import { type FetchAnswer, fetchOnce } from './fetch.ts'
 import type { Tenure } from './holding.ts'
 import type { Member } from './member.ts'
 import { isHungry } from './tenure.ts'
 import { GLANCE } from './tiers.ts'
-import { isUnknown } from './topics.ts'
 import type { Wire } from './wire.ts'
 import { within } from './within.ts'
 
@@ -170,7 +169,7 @@ export const fetching = (wire: Wire, member: Member): Fetching => {
         member.trouble('looking for the leaders of partitions', error, wait)
         await clock.sleep(wait, stop.signal)
         // should it fail, so does the next look
-        if (isUnknown(error)) await member.mend().catch(() => {})
+        if (isUnknownTopic(error)) await member.mend().catch(() => {})
         continue
       }
       if (!stop.signal.aborted) await member.hunger.wait(wait)

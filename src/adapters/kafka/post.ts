@@ -1,5 +1,5 @@
 import { ReprieveError } from '../../core/error.ts'
-import { CODE, responsesIn, unavailable } from './errors.ts'
+import { CODE, isOfTopic, responsesIn, unavailable } from './errors.ts'
 import { BATCH_BYTES, type Outgoing, REQUEST_BYTES } from './outgoing.ts'
 import type { Topics } from './topics.ts'
 import type { Wire } from './wire.ts'
@@ -64,13 +64,18 @@ export const postOffice = ({ producer, client, settings, counts, tools }: Wire, 
     }
   }
 
-  /** Some partitions may have taken theirs. What was too large together is tried by itself. */
+  /** Some partitions may have taken theirs. What was too large together, or beside a topic that is gone, is tried by itself. */
   const sortOut = async (load: Load, error: unknown): Promise<void> => {
     const codes = partitionCodes(error)
     const reason = unavailable(settings.brokers, 'producing', error)
     const singles = load.flatMap(({ of, from, to }) =>
       Array.from({ length: to - from }, (_, n) => ({ of, from: from + n, to: from + n + 1 })),
     )
+    const loads = Map.groupBy(singles, ({ of, from }) => of.records[from]!.topic)
+    if (codes.size === 0 && loads.size > 1 && isOfTopic(error)) {
+      for (const ofTopic of loads.values()) await deliver(ofTopic)
+      return
+    }
     const placed = Map.groupBy(singles, ({ of, from }) => placeOf(of.records[from]!))
     for (const [place, letters] of placed) {
       const code = codes.get(place)

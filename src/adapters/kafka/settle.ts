@@ -1,7 +1,7 @@
 import type { Settled, Settlement } from '../../contracts/transport.ts'
 import { ReprieveError } from '../../core/error.ts'
 import { moveAtOnce } from './atomic.ts'
-import { type Desk, type Entry, homeOf, type Moving, makeReady, release, stillOurs } from './desk.ts'
+import { type Desk, type Entry, prepare, refuse, release, stillOurs } from './desk.ts'
 import { unavailable } from './errors.ts'
 
 /**
@@ -67,34 +67,19 @@ const house = async (
   entries: readonly Entry[],
   answers: Settled[],
 ): Promise<readonly Entry[]> => {
-  const moving: Moving[] = []
-  for (const entry of entries) {
-    const record = entry.slot.housed ? undefined : homeOf(desk, entry)
-    if (record) moving.push({ entry, record })
-  }
-  if (moving.length === 0) return entries
-  const errors = await send(desk, moving)
-  const failed = new Set<Entry>()
+  const { moving, others } = await prepare(desk, entries, answers)
+  if (moving.length === 0) return others
+  const errors = await desk.post.send(moving.map(({ record }) => record))
+  const housed: Entry[] = []
   moving.forEach(({ entry }, i) => {
     const error = errors[i]
-    if (!error) entry.slot.housed = true
+    if (error) refuse(entry, error, answers)
     else {
-      failed.add(entry)
-      entry.slot.state = 'out'
-      answers[entry.index] = error
+      entry.slot.housed = true
+      housed.push(entry)
     }
   })
-  return failed.size === 0 ? entries : entries.filter((entry) => !failed.has(entry))
-}
-
-const send = async (desk: Desk, moving: readonly Moving[]) => {
-  try {
-    await makeReady(desk, moving)
-  } catch (error) {
-    const reason = unavailable(desk.wire.settings.brokers, 'settling', error)
-    return moving.map(() => reason)
-  }
-  return desk.post.send(moving.map(({ record }) => record))
+  return [...others, ...housed]
 }
 
 const commit = async (desk: Desk, entries: readonly Entry[], answers: Settled[]): Promise<void> => {

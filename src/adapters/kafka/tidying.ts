@@ -1,4 +1,5 @@
 import type { Millis } from '../../core/time.ts'
+import { reasonOf } from './errors.ts'
 import type { Group } from './group.ts'
 import { placeOf } from './offsets.ts'
 import type { Wire } from './wire.ts'
@@ -14,6 +15,7 @@ const ANSWER: Millis = 15_000
 export const tidying = async ({ admin, tools }: Wire, { name, member }: Group): Promise<void> => {
   const { clock, journal } = tools
   const cut = new Map<string, number>()
+  let told = false
   while (!member.left.aborted) {
     await clock.sleep(ROUND, member.left)
     const finished = [...member.tenures.values()].filter(
@@ -24,18 +26,21 @@ export const tidying = async ({ admin, tools }: Wire, { name, member }: Group): 
       name: topic,
       partitions: ofTopic.map(({ partition, committed }) => ({ partition, offset: BigInt(committed) })),
     }))
-    for (const each of finished) cut.set(placeOf(each), each.committed)
+    const reached = finished.map((each) => [placeOf(each), each.committed] as const)
     try {
       await within(ANSWER, clock, () => admin.deleteRecords({ topics }))
+      for (const [place, committed] of reached) cut.set(place, committed)
+      told = false
     } catch (error) {
       if (member.left.aborted) return
-      const why = error instanceof Error ? error.message : String(error)
-      journal({
-        is: 'notice',
-        at: clock.now(),
-        text: `kafka: what ${name} has finished could not be cut off its retry topics: ${why}`,
-      })
-      return
+      // once, until it went well again: a right that is missing would be told of for ever
+      if (!told) notice(error)
+      told = true
     }
+  }
+
+  function notice(error: unknown) {
+    const text = `kafka: what ${name} has finished could not be cut off its retry topics, and is tried again: ${reasonOf(error)}`
+    journal({ is: 'notice', at: clock.now(), text })
   }
 }

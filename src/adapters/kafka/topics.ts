@@ -1,6 +1,6 @@
 import { ReprieveError } from '../../core/error.ts'
 import type { Millis } from '../../core/time.ts'
-import { CODE, hasCode, reasonOf, responsesIn, unavailable } from './errors.ts'
+import { CODE, hasCode, isUnknownTopic, reasonOf, responsesIn, unavailable } from './errors.ts'
 import type { Wire } from './wire.ts'
 import { within } from './within.ts'
 
@@ -45,7 +45,7 @@ export const topicsOf = ({ admin, settings, tools }: Wire): Topics => {
       try {
         return await admin.metadata({ topics: [...names], forceUpdate: true, retries: 0 })
       } catch (error) {
-        if (isUnknown(error) || tries >= TRIES) throw error
+        if (isUnknownTopic(error) || tries >= TRIES) throw error
         await tools.clock.sleep(PAUSE)
       }
     }
@@ -67,7 +67,7 @@ export const topicsOf = ({ admin, settings, tools }: Wire): Topics => {
       await look([name])
       return false
     } catch (error) {
-      if (isUnknown(error)) return true
+      if (isUnknownTopic(error)) return true
       throw error
     }
   }
@@ -116,7 +116,7 @@ export const topicsOf = ({ admin, settings, tools }: Wire): Topics => {
       try {
         if (await look(names)) return
       } catch (error) {
-        if (!isUnknown(error)) throw unavailable(settings.brokers, 'asking for topics', error)
+        if (!isUnknownTopic(error)) throw unavailable(settings.brokers, 'asking for topics', error)
         const missing = await Promise.all(names.map(isMissing)).catch((reason: unknown) => {
           throw unavailable(settings.brokers, 'asking for topics', reason)
         })
@@ -133,7 +133,7 @@ export const topicsOf = ({ admin, settings, tools }: Wire): Topics => {
         await look(names)
         return true
       } catch (error) {
-        if (isUnknown(error)) return false
+        if (isUnknownTopic(error)) return false
         throw unavailable(settings.brokers, 'asking for topics', error)
       }
     },
@@ -153,10 +153,6 @@ export const topicsOf = ({ admin, settings, tools }: Wire): Topics => {
     forget: (name) => void known.delete(name),
   }
 }
-
-/** The client says so in words only where it asks for topics: it has taken the code out of the error by then. */
-export const isUnknown = (error: unknown): boolean =>
-  hasCode(error, CODE.unknownTopic) || (error instanceof Error && error.message.startsWith('Unknown topic'))
 
 const onlyExists = (error: unknown): boolean => {
   const codes = (responsesIn(error) as { topics?: { errorCode: number }[] }[]).flatMap(

@@ -52,6 +52,15 @@ describeWith('kafka', 'the kafka transport', (brokers) => {
     await admin.close()
   }, 60_000)
 
+  it('credentials for a port that asks for none are refused with that reason, and not shown', async () => {
+    const refused = await open(`kafka://ann:s3cret@${brokers}`, tools).catch((error: Error) => error)
+    expect(refused).toMatchObject({
+      code: 'unavailable',
+      fix: expect.stringMatching(/^that port asks for no credentials: leave user and password out/),
+    })
+    expect(String(refused)).not.toContain('s3cret')
+  })
+
   it('a wait longer than the longest tier goes through it again, due when it was due', async () => {
     let ahead = 0
     const { transport, wire } = await openSeen({ ...systemClock, now: () => systemClock.now() + ahead })

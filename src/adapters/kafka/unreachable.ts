@@ -19,6 +19,9 @@ const mending = (error: unknown, { sasl, tls }: Settings): string | undefined =>
   const all = branches(error)
   const codes = all.map((each) => String((each as NodeJS.ErrnoException).code ?? ''))
   const has = (code: RegExp) => codes.some((each) => code.test(each))
+  if (sasl && all.some(({ message }) => /current SASL state|ILLEGAL_SASL_STATE/.test(message))) {
+    return 'that port asks for no credentials: leave user and password out of the transport URL, or name the port that does'
+  }
   if (all.some(({ message }) => /suitable SASL mechanism|UNSUPPORTED_SASL_MECHANISM/.test(message))) {
     return `the brokers do not take ${sasl?.mechanism}: name one that they do by '?sasl=' in the transport URL`
   }

@@ -1,7 +1,9 @@
 import type { Tools } from '../../contracts/tools.ts'
 import type { Delivery, Inlet, Settled, Settlement, Subscription } from '../../contracts/transport.ts'
+import type { Event } from '../../core/event.ts'
 import { endingOf, heldHere } from '../../core/ledger.ts'
 import { letterEvent, receiptEvent } from '../../core/letter.ts'
+import { checkDue } from '../../core/parcel.ts'
 import type { Box, Item } from './box.ts'
 import { copyOf } from './copy.ts'
 import { sendTo, type World } from './world.ts'
@@ -81,8 +83,10 @@ export const openInlet = (world: World, box: Box, terms: Terms, { clock }: Tools
   const settleOne = (settlement: Settlement): Settled => {
     const { delivery } = settlement
     const out = held.get(delivery)
+    const sent = sentBy(settlement)
+    if (sent instanceof Error && out && isOurs(out)) return sent
     held.delete(delivery)
-    if (!out || !isOurs(out)) return 'lost'
+    if (!out || !isOurs(out) || sent instanceof Error) return 'lost'
     const now = clock.now()
     const claim = heldHere(delivery.claim)
     if (claim) {
@@ -98,12 +102,12 @@ export const openInlet = (world: World, box: Box, terms: Terms, { clock }: Tools
         box.again(out.item, copyOf(settlement.parcel), now)
         break
       case 'bury':
-        sendTo(world, settlement.to, letterEvent(settlement.letter), now)
+        sendTo(world, settlement.to, sent!, now)
         if (settlement.holds) box.hold(out.item, settlement.letter.id, now)
         else box.remove(out.item, now)
         break
       case 'ack':
-        if (settlement.receipt) sendTo(world, settlement.receipt.to, receiptEvent(settlement.receipt), now)
+        if (settlement.receipt) sendTo(world, settlement.receipt.to, sent!, now)
         box.remove(out.item, now)
     }
     return 'done'
@@ -136,5 +140,17 @@ export const openInlet = (world: World, box: Box, terms: Terms, { clock }: Tools
       for (const delivery of [...held.keys()]) settleOne({ do: 'give back', delivery })
       for (const wake of [...box.bell]) wake()
     },
+  }
+}
+
+/** What goes to a destination with it. What can't be written fails before anything is changed. */
+const sentBy = (settlement: Settlement): Event | Error | undefined => {
+  try {
+    if (settlement.do === 'later') checkDue(settlement.parcel)
+    if (settlement.do === 'bury') return letterEvent(settlement.letter)
+    if (settlement.do === 'ack' && settlement.receipt) return receiptEvent(settlement.receipt)
+    return undefined
+  } catch (error) {
+    return error as Error
   }
 }

@@ -17,22 +17,42 @@ const LOCK = 1_953_067_634
  * broke is no reason to keep an operator from his work: it goes on behind the highest number, linked to the head that
  * was kept, and the break stays to be found.
  */
-export const appendTo = async (ask: Ask, schema: string, act: Act): Promise<AuditEntry> => {
-  await ask({
-    name: `reprieve ${schema} lock`,
-    text: 'SELECT pg_advisory_xact_lock($1::integer, hashtext($2))',
-    values: [LOCK, schema],
-  })
-  const { rows } = await ask({
-    name: `reprieve ${schema} head`,
-    text: `SELECT (SELECT count FROM ${schema}.audit_head) AS count, (SELECT hash FROM ${schema}.audit_head) AS hash,
-      (SELECT max(seq) FROM ${schema}.audit WHERE seq < ${Number.MAX_SAFE_INTEGER}) AS last`,
-  })
-  const row = rows[0]!
+export const appendTo = async (ask: Ask, schema: string, act: Act): Promise<AuditEntry> =>
+  appendAt(ask, schema, act, await lockEnd(ask, schema))
+
+/** The head of the chain, ours until the commit, and the highest number that there is. */
+export interface End {
+  readonly head: Head
+  readonly last: number
+}
+
+export const lockEnd = async (ask: Ask, schema: string): Promise<End> => {
+  const [, found] = await Promise.all([
+    ask({
+      name: `reprieve ${schema} lock`,
+      text: 'SELECT pg_advisory_xact_lock($1::integer, hashtext($2))',
+      values: [LOCK, schema],
+    }),
+    // a statement of its own: it sees what was committed before the lock was ours
+    ask({
+      name: `reprieve ${schema} head`,
+      text: `SELECT (SELECT count FROM ${schema}.audit_head) AS count, (SELECT hash FROM ${schema}.audit_head) AS hash,
+        (SELECT max(seq) FROM ${schema}.audit WHERE seq < ${Number.MAX_SAFE_INTEGER}) AS last`,
+    }),
+  ])
+  const row = found.rows[0]!
   const kept = row.hash === null ? START : headOf(row)
   const head = kept.count < Number.MAX_SAFE_INTEGER ? kept : START
-  const seq = Math.max(head.count, Number(row.last ?? 0)) + 1
-  const entry = link(head, plainAct(act), seq)
+  return { head, last: Number(row.last ?? 0) }
+}
+
+export const appendAt = async (
+  ask: Ask,
+  schema: string,
+  act: Act,
+  { head, last }: End,
+): Promise<AuditEntry> => {
+  const entry = link(head, plainAct(act), Math.max(head.count, last) + 1)
   const { at, who, target, count, reason = null, details, previous, hash } = entry
   await ask({
     name: `reprieve ${schema} append`,
@@ -42,7 +62,18 @@ export const appendTo = async (ask: Ask, schema: string, act: Act): Promise<Audi
         ON CONFLICT (one) DO UPDATE SET count = excluded.count, hash = excluded.hash)
       INSERT INTO ${schema}.audit (seq, at, who, act, target, count, reason, details, previous, hash)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-    values: [seq, instant(at), who, entry.act, target, count, reason, canonical(details), previous, hash],
+    values: [
+      entry.seq,
+      instant(at),
+      who,
+      entry.act,
+      target,
+      count,
+      reason,
+      canonical(details),
+      previous,
+      hash,
+    ],
   })
   return entry
 }

@@ -12,6 +12,8 @@ export interface ClientSettings {
   readonly connectionString: string
   readonly application_name: string
   readonly keepAlive: boolean
+  /** What is put is sent at once, behind what is not answered yet. */
+  readonly pipeline: boolean
   /** Only so that an abandoned socket does not stay for ever: patience is by our own clock. */
   readonly connectionTimeoutMillis: number
 }

@@ -1,5 +1,6 @@
 import type { Finding } from '../../contracts/doctor.ts'
 import { LETTERS_VERSION } from './letter-schema.ts'
+import { PARCELS_VERSION } from './parcel-schema.ts'
 import type { Pool } from './pool.ts'
 import { VERSION } from './schema.ts'
 
@@ -15,8 +16,23 @@ SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_class AS c WHERE c.relnamespace = n.o
     WHERE c.relnamespace = n.oid AND c.relname = 'meta'), false) AS may_begin
 FROM (SELECT 1) AS one LEFT JOIN pg_catalog.pg_namespace AS n ON n.nspname = $1`
 
-/** Whether the schema is there, as we know it, and the user may do there what is needed: for dead letters, or without. */
-export const ourTables = async (pool: Pool, schema: string, letters: boolean): Promise<readonly Found[]> => {
+/** What is kept there beside a ledger and a board. */
+export interface Kept {
+  readonly letters: boolean
+  readonly parcels: boolean
+}
+
+/** Tables that are made when they are first needed. */
+interface Part {
+  readonly name: string
+  readonly of: string
+  readonly version: number
+  readonly tables: readonly string[]
+}
+
+/** Whether the schema is there, as we know it, and the user may do there what is needed: for all that is kept, or for less. */
+export const ourTables = async (pool: Pool, schema: string, kept: Kept): Promise<readonly Found[]> => {
+  const parts = [...(kept.letters ? [LETTERS] : []), ...(kept.parcels ? [PARCELS] : [])]
   const row = (await pool.ask({ text: RIGHTS, values: [schema] })).rows[0]!
   const where = `schema ${schema}`
   const refused = (what: string, fix: string): Found => ({
@@ -24,7 +40,8 @@ export const ourTables = async (pool: Pool, schema: string, letters: boolean): P
     level: 'wrong',
     where,
     what,
-    why: letters ? 'all that is kept is in tables there' : 'the ledger and the board are tables there',
+    why:
+      parts.length > 0 ? 'all that is kept is in tables there' : 'the ledger and the board are tables there',
     fix,
   })
   const may: Found = {
@@ -59,7 +76,7 @@ export const ourTables = async (pool: Pool, schema: string, letters: boolean): P
   }
   const { rows } = await pool.ask({
     text: LACKS,
-    values: [schema, letters ? [...TABLES, ...LETTER_TABLES] : TABLES],
+    values: [schema, [...TABLES, ...parts.flatMap(({ tables }) => tables)]],
   })
   const missing = rows.map(({ right, name }) => `${right} on ${name}`)
   const grant = `let its owner say: GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO <our user>; GRANT USAGE ON ALL SEQUENCES IN SCHEMA ${schema} TO <our user>`
@@ -67,15 +84,25 @@ export const ourTables = async (pool: Pool, schema: string, letters: boolean): P
   if (missing.includes('SELECT on meta')) return [permission]
   const versions = await versionsIn(pool, schema)
   const known = version(versions.get('schema'), VERSION, where, 'it is')
-  if (!letters) return [permission, known]
-  if (versions.has('letters'))
-    return [permission, known, version(versions.get('letters'), LETTERS_VERSION, where, 'its letters are')]
-  const empty = 'no dead letters yet; their tables will be made'
-  const none: Found = { check: 'postgres-schema', level: 'fine', where, what: empty }
-  if (missing.length > 0 || (row.may_fill && row.may_begin)) return [permission, known, none]
-  const what = 'the user may not create the tables for dead letters in it'
+  const made = parts.filter(({ name }) => versions.has(name))
+  const later = parts.filter(({ name }) => !versions.has(name))
+  const found = [
+    known,
+    ...made.map((part) => version(versions.get(part.name), part.version, where, `its ${part.of} are`)),
+    ...later.map(({ of }): Found => {
+      return {
+        check: 'postgres-schema',
+        level: 'fine',
+        where,
+        what: `no ${of} yet; their tables will be made`,
+      }
+    }),
+  ]
+  if (later.length === 0 || missing.length > 0 || (row.may_fill && row.may_begin))
+    return [permission, ...found]
+  const what = `the user may not create the tables for ${later.map(({ of }) => of).join(' and ')} in it`
   const fix = `let its owner say: GRANT CREATE ON SCHEMA ${schema} TO <our user>; GRANT INSERT ON ${schema}.meta TO <our user>`
-  return [refused(what, fix), known, none]
+  return [refused(what, fix), ...found]
 }
 
 const versionsIn = async (pool: Pool, schema: string): Promise<ReadonlyMap<string, number>> => {
@@ -107,8 +134,19 @@ WHERE n.nspname = $1 AND c.relname = ANY ($2::text[])
   AND NOT CASE c.relkind WHEN 'S' THEN has_sequence_privilege(c.oid, p.name) ELSE has_table_privilege(c.oid, p.name) END
 ORDER BY c.relname = 'meta' DESC, c.relname, p.place`
 const TABLES = ['meta', 'ledger', 'board', 'inbox', 'outbox', 'board_version']
-const LETTER_TABLES = [
-  ...['letter', 'letter_group', 'letter_tally', 'letter_arrival', 'letter_death', 'letter_repair'],
-  ...['operation', 'operation_item', 'operation_hold', 'operation_tally'],
-  ...['audit', 'audit_head'],
-]
+const LETTERS: Part = {
+  name: 'letters',
+  of: 'dead letters',
+  version: LETTERS_VERSION,
+  tables: [
+    ...['letter', 'letter_group', 'letter_tally', 'letter_arrival', 'letter_death', 'letter_repair'],
+    ...['operation', 'operation_item', 'operation_tally'],
+    ...['audit', 'audit_head'],
+  ],
+}
+const PARCELS: Part = {
+  name: 'parcels',
+  of: 'events',
+  version: PARCELS_VERSION,
+  tables: ['subscription', 'subscription_change', 'parcel'],
+}

@@ -18,7 +18,7 @@ type Found = Finding<(typeof CHECKS)[number]>
 
 export const doctor: Doctor = {
   checks: CHECKS,
-  examine: async (url, { letters = false }, tools) => {
+  examine: async (url, { subscriptions, letters = false }, tools) => {
     const settings = readUrl(url)
     const pool = openPool(await loadDriver(), settings, tools)
     try {
@@ -27,7 +27,11 @@ export const doctor: Doctor = {
         ...aboutServer(server),
         ...durability(server),
         ...connections(server, settings),
-        ...(await ourTables(pool, settings.schema, letters)),
+        // an app's own store carries events too, beside whatever transport
+        ...(await ourTables(pool, settings.schema, {
+          letters,
+          parcels: letters || subscriptions.length > 0,
+        })),
       ]
     } finally {
       await pool.close()

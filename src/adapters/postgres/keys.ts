@@ -24,3 +24,10 @@ export const wordOf = (word: string): string =>
 
 /** Whole milliseconds, never earlier, and never beyond what a column and a number can hold. */
 export const instant = (at: Instant): Instant => Math.min(Math.ceil(at), Number.MAX_SAFE_INTEGER)
+
+/** By bytes, as the server sorts: characters beyond the first 65,536 would sort otherwise here. */
+export const inOrder = <T>(items: readonly T[], name: (item: T) => Name): readonly T[] =>
+  items
+    .map((item) => ({ item, bytes: Buffer.from(textOf(name(item))) }))
+    .sort((a, b) => Buffer.compare(a.bytes, b.bytes))
+    .map(({ item }) => item)

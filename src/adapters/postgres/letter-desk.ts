@@ -8,6 +8,7 @@ import { lockLetters, writeAll } from './letter-marks.ts'
 import { columnsOf, insertLetters, readRepair, talliedAs } from './letter-rows.ts'
 import { change, countArrivals, joinGroups, noteResolved } from './letter-tallies.ts'
 import { boundedOf } from './letter-words.ts'
+import { lockHolds } from './operation-items.ts'
 import type { Ask, Pool } from './pool.ts'
 import { again } from './trouble.ts'
 
@@ -58,6 +59,7 @@ export const deskOf = (pool: Pool, schema: string, ready: () => Promise<void>): 
     },
     remove: (ids, from, act) =>
       each(ids, act, async (ask) => {
+        await lockHolds(ask, schema)
         const letters = await lockLetters(ask, schema, ids)
         const gone = new Set<string>()
         const done = ids.map((id) => {

@@ -34,21 +34,17 @@ export const removeLetters = async (ask: Ask, schema: string, letters: readonly 
   for (const group of groups) await lookAnew(ask, schema, group)
 }
 
-/** In the order of the letters, as they are taken. Of one operation, or of any. */
-export const freeHolds = async (
-  ask: Ask,
-  schema: string,
-  words: readonly string[],
-  operation?: string,
-): Promise<void> => {
+/** In the order of the letters, by a transaction that has begun with `lockHolds`. */
+export const freeHolds = async (ask: Ask, schema: string, words: readonly string[]): Promise<void> => {
   if (words.length === 0) return
   await ask({
     text: `
-      WITH mine AS MATERIALIZED (
-        SELECT letter FROM ${schema}.operation_hold
-        WHERE letter = ANY ($1::text[]) AND ($2::bigint IS NULL OR operation = $2) ORDER BY letter FOR UPDATE)
-      DELETE FROM ${schema}.operation_hold WHERE letter = ANY (ARRAY (SELECT letter FROM mine))`,
-    values: [words, operation ?? null],
+      WITH held AS MATERIALIZED (
+        SELECT operation, place FROM ${schema}.operation_item
+        WHERE letter = ANY ($1::text[]) AND held ORDER BY letter FOR UPDATE)
+      UPDATE ${schema}.operation_item AS i SET held = false FROM held
+      WHERE i.operation = held.operation AND i.place = held.place`,
+    values: [words],
   })
 }
 

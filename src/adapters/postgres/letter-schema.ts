@@ -3,7 +3,7 @@ import type { Ask, Pool } from './pool.ts'
 import { LOCK } from './schema.ts'
 import { differs, stateOf, unavailable } from './trouble.ts'
 
-export const LETTERS_VERSION = 3
+export const LETTERS_VERSION = 4
 
 /**
  * A mark writes the letter's row anew: what is large and never changed is put apart by the server, from a size on, so
@@ -22,6 +22,16 @@ UPDATE ${schema}.meta SET value = 2 WHERE name = 'letters';`,
   2: (schema) => `
 ALTER TABLE ${schema}.operation_item ADD COLUMN IF NOT EXISTS repair text NOT NULL DEFAULT '';
 UPDATE ${schema}.meta SET value = 3 WHERE name = 'letters';`,
+  // an item says itself that it holds its letter, and what becomes of it is written in place
+  3: (schema) => `
+ALTER TABLE ${schema}.operation_item ADD COLUMN held boolean NOT NULL DEFAULT false;
+ALTER TABLE ${schema}.operation_item SET (fillfactor = 50);
+DROP INDEX ${schema}.operation_item_state;
+UPDATE ${schema}.operation_item AS i SET held = true FROM ${schema}.operation_hold AS h
+  WHERE i.operation = h.operation AND i.place = h.place;
+CREATE UNIQUE INDEX operation_item_held ON ${schema}.operation_item (letter) WHERE held;
+DROP TABLE ${schema}.operation_hold;
+UPDATE ${schema}.meta SET value = 4 WHERE name = 'letters';`,
 }
 
 /**

@@ -29,6 +29,21 @@ describeWith('postgres', 'letters in PostgreSQL', (url) => {
       `TRUNCATE ${['', '_group', '_tally', '_arrival', '_death'].map((rest) => `${desk.schema}.letter${rest}`).join(', ')}`,
     )
 
+  it('are looked into however deep their payload is', async () => {
+    await letters.count({})
+    await empty()
+    const data = Buffer.from(`{"owner":"ann","deep":${'['.repeat(5000)}${']'.repeat(5000)}}`)
+    const [letter] = sampleLetters(1, 1_800_000_000_000)
+    const sqlite = await openSqlite(`sqlite:${join(folder, 'deep.db')}`, testTools())
+    for (const store of [letters, sqlite.store.letters]) {
+      await store.keep([{ ...letter!, event: { ...letter!.event, data } }])
+      expect(await store.count({ where: '$.owner = "ann"' })).toBe(1)
+      expect(await store.count({ where: '$.owner = "bob"' })).toBe(0)
+    }
+    await sqlite.transport.close()
+    await sqlite.store.close()
+  })
+
   it('are found, counted and grouped as those in SQLite are, and found as those in memory', async () => {
     await letters.count({})
     let runs = 0
@@ -114,7 +129,17 @@ describeWith('postgres', 'letters in PostgreSQL', (url) => {
     expect(expected.found.map(({ letter }) => letter.event.data)).toEqual(
       all.map(({ event }) => event.data).toReversed(),
     )
+    const operation = {
+      ...({ kind: 'replay', state: 'freezing', since: 0, by: 'ann', at: 0, chosen: {} } as const),
+      plan: { batch: 50, although: [] },
+    }
+    const item = { place: 1, letter: all[0]!.id, state: 'waiting', at: 0 } as const
+    const held = await first.operations!.begin({ ...operation, id: 'older' })
+    await first.operations!.add('older', held.version, [item])
     await older.ask(`
+      CREATE TABLE ${older.schema}.operation_hold AS SELECT letter, operation, place FROM ${older.schema}.operation_item;
+      ALTER TABLE ${older.schema}.operation_item DROP COLUMN held;
+      CREATE INDEX operation_item_state ON ${older.schema}.operation_item (operation, state, place);
       UPDATE ${older.schema}.letter SET envelope = convert_to(jsonb_set(convert_from(envelope, 'UTF8')::jsonb,
         '{originalMessage,data_base64}', coalesce(to_jsonb(encode(data, 'base64')), 'null'))::text, 'UTF8');
       ALTER TABLE ${older.schema}.letter DROP COLUMN outline, DROP COLUMN headers, DROP COLUMN data;
@@ -124,7 +149,13 @@ describeWith('postgres', 'letters in PostgreSQL', (url) => {
     const [one, two] = await Promise.all([older.open(), older.open()])
     expect(await Promise.all([told(one.letters!), told(two.letters!)])).toEqual([expected, expected])
     expect(await one.letters!.keep(all)).toBe(0)
-    expect(await one.operations!.items('nobody', undefined, 1)).toEqual([])
+    // what an operation held then it holds still
+    expect(await one.operations!.items('older', ['waiting'], 9)).toEqual([item])
+    const { version } = await one.operations!.begin({ ...operation, id: 'newer' })
+    await one.operations!.add('newer', version, [item])
+    expect(await one.operations!.items('newer', undefined, 9)).toEqual([
+      { ...item, state: 'skipped', because: 'in another operation' },
+    ])
     await older.close()
   })
 })

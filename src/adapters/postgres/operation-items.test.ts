@@ -6,7 +6,7 @@ import { systemClock } from '../system/clock.ts'
 import { systemDice } from '../system/dice.ts'
 import { loadDriver } from './client.ts'
 import { itemsAt } from './operation-items.ts'
-import { markItems, markPlainly } from './operation-marks.ts'
+import { changePlainly, markItems } from './operation-marks.ts'
 import { type Ask, openPool } from './pool.ts'
 import { readUrl } from './settings.ts'
 
@@ -51,7 +51,7 @@ describeWith('postgres', 'items of an operation in PostgreSQL', (url) => {
         return within({ text: `EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values })
       })
       looked += itemsIn((rows[0]!['QUERY PLAN'] as { Plan: Node }[])[0]!.Plan)
-      return text.startsWith('SELECT') ? pool.ask({ text, values }) : { rows: [], rowCount: 0 }
+      return text.startsWith('SELECT') ? pool.ask({ text, values }) : { rows: [], rowCount: PLACES.length }
     }
     const known = await itemsAt(ask, desk.schema, '1', PLACES)
     expect(known.size).toBe(PLACES.length)
@@ -60,7 +60,7 @@ describeWith('postgres', 'items of an operation in PostgreSQL', (url) => {
     // once to read them, twice to find and change them
     expect(looked).toBeLessThanOrEqual(3 * PLACES.length)
     looked = 0
-    await markPlainly(ask, desk.schema, '1', marks)
+    await changePlainly(ask, desk.schema, '1', marks)
     expect(looked).toBeLessThanOrEqual(2 * PLACES.length)
     await pool.close()
     await desk.close()

@@ -1,16 +1,20 @@
 import type { LetterMark } from '../../contracts/letters.ts'
 import type { ItemMark } from '../../contracts/operations.ts'
 import { instant, wordOf } from './keys.ts'
-import { freeHolds } from './letter-removal.ts'
-import { readText, textOf } from './letter-words.ts'
+import { digestOf } from './letter-rows.ts'
+import { textOf } from './letter-words.ts'
 import { itemsAt, type KnownItem } from './operation-items.ts'
 import { tallying } from './operation-tallies.ts'
 import type { Ask } from './pool.ts'
+import { collision } from './trouble.ts'
 
 const found = (schema: string): string => `LATERAL (SELECT x.ctid AS row FROM ${schema}.operation_item AS x
   WHERE x.operation = $1 AND x.place = n.place OFFSET 0) AS found`
 
-const isAlike = (a: ItemMark, b: ItemMark): boolean =>
+/** No longer held by its operation. */
+const isFreed = ({ to }: ItemMark): boolean => to === 'skipped' || to === 'failed'
+
+export const isAlike = (a: ItemMark, b: ItemMark): boolean =>
   a.to === b.to && a.because === b.because && a.at === b.at
 
 /** Within a transaction that holds the operation. An item that several marks name is changed by the first that can. */
@@ -36,48 +40,32 @@ export const markItems = async (
     tally.add(item.state, item.because, -1)
     tally.add(mark.to, mark.because ?? '', 1)
   }
-  const over = all.filter(({ mark: { to } }) => to === 'skipped' || to === 'failed')
-  await freeHolds(
-    ask,
-    schema,
-    over.map(({ item }) => item.word),
-    operation,
-  )
-  const [first] = all
-  if (all.every(({ mark }) => isAlike(mark, first!.mark))) {
-    const { to, because = '', at } = first!.mark
-    await ask({
-      name: `reprieve ${schema} mark items alike`,
-      text: `
-        UPDATE ${schema}.operation_item AS i SET state = $3, because = $4, at = $5
-        FROM unnest($2::bigint[]) AS n (place), ${found(schema)} WHERE i.ctid = found.row`,
-      values: [operation, all.map(({ item }) => item.place), to, textOf(because), instant(at)],
-    })
-    await tally.write()
-    return done
-  }
-  await ask({
+  const { rowCount } = await ask({
     name: `reprieve ${schema} mark items`,
     text: `
-      UPDATE ${schema}.operation_item AS i SET state = n.state, because = n.because, at = n.at
-      FROM unnest($2::bigint[], $3::text[], $4::text[], $5::bigint[]) AS n (place, state, because, at),
-        ${found(schema)} WHERE i.ctid = found.row`,
+      UPDATE ${schema}.operation_item AS i
+      SET state = n.state, because = n.because, at = n.at, held = i.held AND NOT n.freed
+      FROM unnest($2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::boolean[])
+        AS n (place, state, because, at, freed), ${found(schema)} WHERE i.ctid = found.row`,
     values: [
       operation,
       all.map(({ item }) => item.place),
       all.map(({ mark }) => mark.to),
       all.map(({ mark }) => textOf(mark.because ?? '')),
       all.map(({ mark }) => instant(mark.at)),
+      all.map(({ mark }) => isFreed(mark)),
     ],
   })
+  // the hold of one that is over may be taken at this moment: then all is looked up anew
+  if (rowCount !== all.length) throw collision()
   await tally.write()
   return done
 }
 
-/** All are to become the same from the same, no letter and no hold is touched by it, and each place is named once. */
+/** All are to become the same from something else, no letter and no hold is touched by it, and each place is named once. */
 export const isPlain = (marks: readonly ItemMark[]): boolean => {
   const [first] = marks
-  if (!first || first.to === 'skipped' || first.to === 'failed') return false
+  if (!first || isFreed(first) || first.from.includes(first.to)) return false
   const from = first.from.join()
   return (
     marks.every((mark) => !mark.letter && isAlike(mark, first) && mark.from.join() === from) &&
@@ -85,38 +73,47 @@ export const isPlain = (marks: readonly ItemMark[]): boolean => {
   )
 }
 
-/** The same as `markItems` of plain marks, by one statement: what each was need not be known here. */
-export const markPlainly = async (
+/**
+ * The same as `markItems` of plain marks, with their tallies, by one statement: what each was need not be known here. Where
+ * letters are named the items are theirs.
+ */
+export const changePlainly = async (
   ask: Ask,
   schema: string,
   operation: string,
   marks: readonly ItemMark[],
-): Promise<readonly boolean[]> => {
+  words: readonly string[] | null = null,
+) => {
   const { from, to, because = '', at } = marks[0]!
   const { rows } = await ask({
     name: `reprieve ${schema} mark plainly`,
     text: `
       WITH changed AS (
         UPDATE ${schema}.operation_item AS i SET state = $3, because = $4, at = $5
-        FROM unnest($2::bigint[]) AS n (place), LATERAL (SELECT x.ctid AS row, x.state, x.because
+        FROM unnest($2::bigint[], $8::text[]) AS n (place, letter), LATERAL (SELECT x.ctid AS row, x.letter, x.state, x.because
           FROM ${schema}.operation_item AS x WHERE x.operation = $1 AND x.place = n.place OFFSET 0) AS was
-        WHERE i.ctid = was.row AND was.state = ANY ($6::text[])
-        RETURNING i.place, was.state, was.because)
-      SELECT state, because, count(*) AS count, array_agg(place)::text AS places FROM changed GROUP BY 1, 2`,
-    values: [operation, marks.map(({ place }) => place), to, textOf(because), instant(at), from],
+        WHERE i.ctid = was.row AND was.state = ANY ($6::text[]) AND was.letter = coalesce(n.letter, was.letter)
+        RETURNING i.place, was.state, was.because),
+      sums AS (SELECT state, because, count(*) AS count, array_agg(place) AS places FROM changed GROUP BY 1, 2),
+      less AS (
+        UPDATE ${schema}.operation_tally AS t SET count = t.count - sums.count FROM sums
+        WHERE t.operation = $1 AND t.state = sums.state AND t.because = sums.because),
+      more AS (
+        INSERT INTO ${schema}.operation_tally AS t (operation, digest, state, because, count)
+        SELECT $1, $7, $3, $4, sum(count) FROM sums HAVING sum(count) > 0
+        ON CONFLICT (operation, digest) DO UPDATE SET count = t.count + excluded.count)
+      SELECT count, CASE WHEN (SELECT sum(count) FROM sums) < cardinality($2::bigint[]) THEN places::text END AS places
+      FROM sums`,
+    values: [
+      ...[operation, marks.map(({ place }) => place), to, textOf(because), instant(at), from],
+      ...[digestOf([to, because]), words],
+    ],
   })
-  const tally = tallying(ask, schema, operation)
-  for (const { state, because: why, count } of rows) {
-    tally.add(state as string, readText(why as string), -Number(count))
-    tally.add(to, because, Number(count))
-  }
-  await tally.write()
-  const changed = rows.reduce((sum, { count }) => sum + Number(count), 0)
-  if (changed === marks.length) return marks.map(() => true)
-  const places = new Set(
-    rows.flatMap(({ places: list }) => (list as string).slice(1, -1).split(',').map(Number)),
-  )
-  return marks.map(({ place }) => places.has(place))
+  const count = rows.reduce((sum, row) => sum + Number(row.count), 0)
+  if (count === marks.length) return { count, done: marks.map(() => true) }
+  const places = rows.flatMap((row) => (row.places as string).slice(1, -1).split(',').map(Number))
+  const changed = new Set(places)
+  return { count, done: marks.map(({ place }) => changed.has(place)) }
 }
 
 /** Within the transaction that marks letters, which are locked: those that came back from a replay end their items too. */
@@ -125,7 +122,8 @@ export const endItems = async (ask: Ask, schema: string, marks: readonly LetterM
   if (back.length === 0) return
   const { rows: held } = await ask({
     name: `reprieve ${schema} held`,
-    text: `SELECT letter, operation, place FROM ${schema}.operation_hold WHERE letter = ANY ($1::text[])`,
+    text: `SELECT letter, operation, place FROM ${schema}.operation_item
+      WHERE letter = ANY ($1::text[]) AND held`,
     values: [[...new Set(back.map(({ id }) => wordOf(id)))]],
   })
   if (held.length === 0) return

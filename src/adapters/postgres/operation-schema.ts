@@ -1,6 +1,9 @@
 /**
- * Operations on letters, made with them. A hold says which operation has a letter, or had it last: that of one that is
- * over is taken over by the next, so that to end an operation of a million letters is one row.
+ * Operations on letters, made with them. An item that is `held` says which operation has a letter, or had it last: the
+ * hold of one that is over is taken over by the next, so that to end an operation of a million letters is one row.
+ *
+ * No index knows the state of an item, and half of each page is left empty: so a change of state is written in place. Where
+ * work goes on is known from the place that was reached.
  *
  * Whoever holds an operation's row changes its items and tallies; they need no locks of their own. `name` is the
  * letter's id where an index could not take it.
@@ -26,15 +29,10 @@ CREATE TABLE ${schema}.operation_item (
   because text NOT NULL,
   at bigint NOT NULL,
   repair text NOT NULL DEFAULT '',
+  held boolean NOT NULL DEFAULT false,
   PRIMARY KEY (operation, place)
-);
-CREATE INDEX operation_item_state ON ${schema}.operation_item (operation, state, place);
-
-CREATE TABLE ${schema}.operation_hold (
-  letter text COLLATE "C" PRIMARY KEY,
-  operation bigint NOT NULL,
-  place bigint NOT NULL
-);
+) WITH (fillfactor = 50);
+CREATE UNIQUE INDEX operation_item_held ON ${schema}.operation_item (letter) WHERE held;
 
 CREATE TABLE ${schema}.operation_tally (
   operation bigint NOT NULL,

@@ -1,22 +1,33 @@
-import type { Item, KeptOperation, OperationFilter, Operations } from '../../contracts/operations.ts'
-import { actOn } from '../../core/acts.ts'
+import type {
+  Item,
+  ItemMark,
+  KeptOperation,
+  OperationFilter,
+  Operations,
+} from '../../contracts/operations.ts'
+import { type ActOnLetters, actOn } from '../../core/acts.ts'
 import { ReprieveError } from '../../core/error.ts'
 import { type ItemState, isLive, NO_ITEMS, type Operation } from '../../core/operation.ts'
 import { appendTo } from './audit.ts'
+import type { Result, Statement } from './client.ts'
 import { instant, wordOf } from './keys.ts'
 import { decide, lockLettersOf, writeAll } from './letter-marks.ts'
 import { behind, type Condition, type Locked, places, type Row, where } from './letter-rows.ts'
 import { readText, textOf } from './letter-words.ts'
-import { addItems, itemsAt } from './operation-items.ts'
-import { isPlain, markItems, markPlainly } from './operation-marks.ts'
+import { addFresh, addItems, canBeFresh, itemsAt, lockHolds } from './operation-items.ts'
+import { changePlainly, isPlain, markItems } from './operation-marks.ts'
+import { isStep, markStep, OfAnotherVersion, Uneven } from './operation-steps.ts'
 import type { Ask, Pool } from './pool.ts'
-import { again } from './trouble.ts'
+import { again, stateOf, UNIQUE_VIOLATION } from './trouble.ts'
 
 /** `ready` makes the tables where they are missing. */
 export const operationsOf = (pool: Pool, schema: string, ready: () => Promise<void>): Operations => {
-  const write = async <T>(work: (ask: Ask) => Promise<T>): Promise<T> => {
+  const write = async <T>(
+    work: (ask: Ask, first: Result, last: Ask) => Promise<T>,
+    first?: Statement,
+  ): Promise<T> => {
     await ready()
-    return again(() => pool.transaction(work))
+    return again(() => pool.transaction(work, first))
   }
   /** The operation with its tallies, by one statement: they are of one moment. */
   const kept = `
@@ -24,15 +35,46 @@ export const operationsOf = (pool: Pool, schema: string, ready: () => Promise<vo
       WHERE t.operation = o.number AND t.count <> 0) AS tallies
     FROM ${schema}.operation AS o`
   const readBy = async (ask: Ask, id: string): Promise<KeptOperation | undefined> => {
-    const { rows } = await ask({ text: `${kept} WHERE o.id = $1`, values: [wordOf(id)] })
+    const text = `${kept} WHERE o.id = $1`
+    const { rows } = await ask({ name: `reprieve ${schema} kept op`, text, values: [wordOf(id)] })
     return rows[0] && keptOf(rows[0])
   }
-  /** Its row, ours until the commit, where it is of that version. */
-  const lock = async (ask: Ask, id: string, version?: number): Promise<Row | undefined> => {
-    const text = `SELECT * FROM ${schema}.operation WHERE id = $1 FOR UPDATE`
-    const name = `reprieve ${schema} op`
-    const [row] = (await ask({ name, text, values: [wordOf(id)] })).rows
-    return version === undefined || Number(row?.version) === version ? row : undefined
+  /** Its row, ours until the commit. */
+  const locking = (id: string): Statement => ({
+    name: `reprieve ${schema} op`,
+    text: `SELECT * FROM ${schema}.operation WHERE id = $1 FOR UPDATE`,
+    values: [wordOf(id)],
+  })
+  const rowIn = ({ rows: [row] }: Result, version?: number): Row | undefined =>
+    version === undefined || Number(row?.version) === version ? row : undefined
+  /** Where it is of that version. */
+  const lock = async (ask: Ask, id: string, version?: number): Promise<Row | undefined> =>
+    rowIn(await ask(locking(id)), version)
+
+  /** undefined: it is no step that all of can be marked; each mark is to be looked at by itself. */
+  const step = async (
+    id: string,
+    version: number | undefined,
+    marks: readonly ItemMark[],
+    act?: ActOnLetters,
+  ): Promise<{ readonly done: readonly boolean[] | undefined } | undefined> => {
+    if (!isStep(marks)) return undefined
+    try {
+      const number: Statement = {
+        name: `reprieve ${schema} number`,
+        text: `SELECT number FROM ${schema}.operation WHERE id = $1`,
+        values: [wordOf(id)],
+      }
+      const done = await write(async (ask, { rows: [row] }, last) => {
+        if (!row) return undefined
+        return markStep({ ask, last }, schema, row.number as string, () => lock(ask, id, version), marks, act)
+      }, number)
+      return { done }
+    } catch (error) {
+      if (error instanceof Uneven) return undefined
+      if (error instanceof OfAnotherVersion) return { done: undefined }
+      throw error
+    }
   }
 
   return {
@@ -47,13 +89,22 @@ export const operationsOf = (pool: Pool, schema: string, ready: () => Promise<vo
         if (act) await appendTo(ask, schema, act)
         return (await readBy(ask, id))!
       }),
-    add: (id, version, items) =>
-      write(async (ask) => {
-        const row = await lock(ask, id, version)
-        if (!row) return undefined
-        if (items.length > 0) await addItems(ask, schema, row.number as string, items)
-        return readBy(ask, id)
-      }),
+    add: async (id, version, items) => {
+      const addBy = (way: typeof addItems) =>
+        write(async (ask, locked) => {
+          const row = rowIn(locked, version)
+          if (!row) return undefined
+          const tally = await way(ask, schema, row.number as string, items)
+          return (await Promise.all([tally.write(), readBy(ask, id)]))[1]
+        }, locking(id))
+      if (!canBeFresh(items)) return addBy(addItems)
+      try {
+        return await addBy(addFresh)
+      } catch (error) {
+        if (stateOf(error) === UNIQUE_VIOLATION) return addBy(addItems)
+        throw error
+      }
+    },
     read: async (id) => {
       await ready()
       return readBy(pool.ask, id)
@@ -65,8 +116,8 @@ export const operationsOf = (pool: Pool, schema: string, ready: () => Promise<vo
       return (await pool.ask({ text, values })).rows.map(keptOf)
     },
     change: (operation, version, act) =>
-      write(async (ask) => {
-        const row = await lock(ask, operation.id, version)
+      write(async (ask, locked) => {
+        const row = rowIn(locked, version)
         if (!row) return undefined
         await ask({
           text: `UPDATE ${schema}.operation SET live = $2, body = $3, version = version + 1 WHERE number = $1`,
@@ -74,9 +125,18 @@ export const operationsOf = (pool: Pool, schema: string, ready: () => Promise<vo
         })
         if (act) await appendTo(ask, schema, act)
         return readBy(ask, operation.id)
-      }),
-    mark: (id, version, marks, act) =>
-      write(async (ask) => {
+      }, locking(operation.id)),
+    mark: async (id, version, marks, act) => {
+      if (!act && isPlain(marks)) {
+        return write(async (_, locked, last) => {
+          const row = rowIn(locked, version)
+          return row && (await changePlainly(last, schema, row.number as string, marks)).done
+        }, locking(id))
+      }
+      const stepped = await step(id, version, marks, act)
+      if (stepped) return stepped.done
+      return write(async (ask) => {
+        if (marks.some(({ letter }) => letter?.to === 'removed')) await lockHolds(ask, schema)
         const at = marks.map(({ place }) => place)
         // which letters they are never changes: letters are locked first, as everywhere
         const letters = marks.some(({ letter }) => letter)
@@ -85,7 +145,6 @@ export const operationsOf = (pool: Pool, schema: string, ready: () => Promise<vo
         const row = await lock(ask, id, version)
         if (!row) return undefined
         const operation = row.number as string
-        if (!act && isPlain(marks)) return markPlainly(ask, schema, operation, marks)
         const items = await itemsAt(ask, schema, operation, at)
         const gone = new Set<string>()
         const done = await markItems(
@@ -108,24 +167,26 @@ export const operationsOf = (pool: Pool, schema: string, ready: () => Promise<vo
         const ids = marks.flatMap(({ place }, i) => (done[i] ? [items.get(place)!.letter] : []))
         if (act && ids.length > 0) await appendTo(ask, schema, actOn(act, ids))
         return done
-      }),
+      })
+    },
     items: async (id, states, limit, after) => {
       await ready()
       const { values, put } = places()
       const from = `${schema}.operation_item AS i WHERE i.operation = (SELECT number FROM ${schema}.operation WHERE id = ${put(wordOf(id))})
         AND i.place > ${put(after ?? Number.MIN_SAFE_INTEGER)}`
-      const end = `ORDER BY i.place LIMIT ${put(limit)}`
-      // each state lies in order in the index
-      const found = states
-        ? `unnest(${put([...new Set(states)])}::text[]) AS s (state)
-           CROSS JOIN LATERAL (SELECT i.* FROM ${from} AND i.state = s.state ${end}) AS i ${end}`
-        : `${from} ${end}`
+      const [some, most] = [states && put(states), put(limit)]
+      // no index knows states: where the last one that there is was found nothing more is looked at
+      const found = some
+        ? `${from} AND i.state = ANY (${some}::text[]) ORDER BY i.place LIMIT least(${most}, (
+            SELECT coalesce(sum(t.count), 0)::bigint FROM ${schema}.operation_tally AS t, ${schema}.operation AS o
+            WHERE o.id = $1 AND t.operation = o.number AND t.state = ANY (${some}::text[])))`
+        : `${from} ORDER BY i.place LIMIT ${most}`
       const text = `SELECT i.place, i.letter, i.name, i.state, i.because, i.at, i.repair FROM ${found}`
-      return (await pool.ask({ text, values })).rows.map(itemOf)
+      const name = `reprieve ${schema} items${states ? ' in' : ''}`
+      return (await pool.ask({ name, text, values })).rows.map(itemOf)
     },
     take: (id, name, now, until) =>
-      write(async (ask) => {
-        const row = await lock(ask, id)
+      write(async (ask, { rows: [row] }) => {
         if (!row) return undefined
         const mine = row.holder === textOf(name)
         if (!mine && row.holder !== null && Number(row.held_until) > now) return undefined
@@ -134,7 +195,7 @@ export const operationsOf = (pool: Pool, schema: string, ready: () => Promise<vo
           values: [row.number, textOf(name), instant(until), mine ? 0 : 1],
         })
         return readBy(ask, id)
-      }),
+      }, locking(id)),
   }
 }
 

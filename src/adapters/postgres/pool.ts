@@ -1,6 +1,6 @@
 import type { Tools } from '../../contracts/tools.ts'
+import { within } from '../../core/within.ts'
 import type { Client, Driver, Result, Statement } from './client.ts'
-import { within } from './patience.ts'
 import type { Settings } from './settings.ts'
 import { closedError, isFatal, unavailable, unreachable } from './trouble.ts'
 
@@ -12,8 +12,11 @@ export interface Pool {
   readonly place: string
   /** One statement: a transaction of its own. */
   readonly ask: Ask
-  /** All of it or nothing. The work must put its statements one after another. */
-  transaction<T>(work: (ask: Ask) => Promise<T>): Promise<T>
+  /**
+   * All of it or nothing. Statements that are put together are worked off in that order; behind one that fails all fail.
+   * `first` goes with the beginning, and changes nothing. `last` goes with the end: when it answers all is durable.
+   */
+  transaction<T>(work: (ask: Ask, first: Result, last: Ask) => Promise<T>, first?: Statement): Promise<T>
   /** Waits for what is under way, then leaves. */
   close(): Promise<void>
 }
@@ -40,6 +43,7 @@ export const openPool = (driver: Driver, settings: Settings, { clock }: Tools): 
       connectionString: settings.connectionString,
       application_name: 'reprieve',
       keepAlive: true,
+      pipeline: true,
       connectionTimeoutMillis: timeout * 2,
     })
     let there = true
@@ -118,12 +122,19 @@ export const openPool = (driver: Driver, settings: Settings, { clock }: Tools): 
   return {
     place,
     ask: (statement) => known(use((ask) => ask(statement))),
-    transaction: (work) =>
+    transaction: (work, first) =>
       known(
         use(async (ask) => {
-          await ask(BEGIN)
-          const result = await work(ask)
-          await ask(COMMIT)
+          // nothing that writes may go with it: were it refused, that would be a transaction of its own
+          const [begun, answer = begun] = await Promise.all([BEGIN, ...(first ? [first] : [])].map(ask))
+          let ended = false
+          const last: Ask = async (statement) => {
+            ended = true
+            // behind a statement that failed this undoes all
+            return (await Promise.all([statement, COMMIT].map(ask)))[0]!
+          }
+          const result = await work(ask, answer!, last)
+          if (!ended) await ask(COMMIT)
           return result
         }, ROLLBACK),
       ),

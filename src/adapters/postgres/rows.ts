@@ -48,16 +48,20 @@ const OURS = `${SAME} AND l.token = g.token AND l.state = 0`
 export const rowStatements = (schema: string): RowStatements => {
   const ledger = `${schema}.ledger`
   const insert = `INSERT INTO ${ledger} (${COLUMNS}, holder) SELECT ${COLUMNS}, $10 FROM ${GIVEN}`
-  /** Locks before it writes, in the order of the names. */
-  const locked = (given: string) =>
-    `mine AS MATERIALIZED (
-      SELECT 1 FROM ${given} JOIN ${ledger} AS l ON ${OURS} ORDER BY l.service, l.id FOR UPDATE OF l)`
+  /**
+   * One by one, in the order in which they are given, which is that of their names. Asked to sort them, the server would
+   * rather walk through the whole ledger in that order.
+   */
+  const eachLocked = (what: string, which: string) =>
+    `CROSS JOIN LATERAL (SELECT ${what} FROM ${ledger} AS l WHERE ${which} FOR UPDATE) AS l`
+  /** Locks before it writes. */
+  const locked = (given: string) => `mine AS MATERIALIZED (SELECT 1 FROM ${given} ${eachLocked('1', OURS)})`
   const texts = {
     insertAllOrNone: `${insert}
       WHERE NOT EXISTS (SELECT 1 FROM ${NAMES.replace('g(', 'k(')} JOIN ${ledger} AS l ON ${SAME.replaceAll('g.', 'k.')})
       ORDER BY place`,
     insertNew: `${insert} ORDER BY place ON CONFLICT DO NOTHING RETURNING service, id`,
-    lock: `SELECT l.* FROM ${NAMES} JOIN ${ledger} AS l ON ${SAME} ORDER BY l.service, l.id FOR UPDATE OF l`,
+    lock: `SELECT l.* FROM ${NAMES} ${eachLocked('*', SAME)}`,
     update: `UPDATE ${ledger} AS l SET hash = g.hash, state = g.state, generation = g.generation,
         attempt = g.attempt, crashes = g.crashes, token = g.token, until = g.until,
         holder = $10, begun = false
@@ -67,11 +71,12 @@ export const rowStatements = (schema: string): RowStatements => {
     renew: `WITH ${locked(HELD)} UPDATE ${ledger} AS l SET until = $4
       FROM ${HELD} WHERE (SELECT count(*) FROM mine) > 0 AND ${OURS}`,
     acquit: `WITH mine AS MATERIALIZED (
-        SELECT l.service, l.id FROM ${RETURNED} JOIN ${ledger} AS l ON ${SAME}
-        WHERE l.generation = g.generation AND l.crashes > 0 AND l.token > g.token
-          AND l.token <= g.attempt + ${BELIEVED}
-          AND ((l.state = 0 AND l.attempt = g.attempt) OR (l.state = 1 AND l.attempt = g.attempt - 1))
-        ORDER BY l.service, l.id FOR UPDATE OF l)
+        SELECT l.service, l.id FROM ${RETURNED} ${eachLocked(
+          'service, id',
+          `${SAME} AND l.generation = g.generation AND l.crashes > 0 AND l.token > g.token
+            AND l.token <= g.attempt + ${BELIEVED}
+            AND ((l.state = 0 AND l.attempt = g.attempt) OR (l.state = 1 AND l.attempt = g.attempt - 1))`,
+        )})
       UPDATE ${ledger} AS l SET crashes = l.crashes - 1 FROM mine AS g WHERE ${SAME} RETURNING l.service, l.id`,
     finish: `WITH ${locked(GIVEN)} UPDATE ${ledger} AS l
       SET state = g.state, attempt = g.attempt, until = g.until,

@@ -4,7 +4,8 @@ import { readUrl } from './settings.ts'
 
 describe('a postgres URL', () => {
   it('says where, in which schema, and with how many connections', () => {
-    const url = 'postgres://ann:p%40ss@db.example:6543/shop?schema=mine&pool=2&timeout=500&sslmode=require'
+    const url =
+      'postgres://ann:p%40ss@db.example:6543/shop?schema=mine&pool=2&timeout=500&poll=50&sslmode=require'
     expect(readUrl(url)).toEqual({
       connectionString: 'postgres://ann:p%40ss@db.example:6543/shop?sslmode=require',
       place: 'db.example:6543/shop',
@@ -12,6 +13,7 @@ describe('a postgres URL', () => {
       schema: 'mine',
       pool: 2,
       timeout: 500,
+      poll: 50,
     })
     expect(readUrl('postgresql://db')).toMatchObject({ place: 'db:5432', schema: 'reprieve', pool: 4 })
   })
@@ -20,6 +22,7 @@ describe('a postgres URL', () => {
     ['postgres://host/db?pol=1', "'?pol=' is not known"],
     ['postgres://host/db?pool=0', "'?pool=' is no whole number from 1 to 100"],
     ['postgres://host/db?timeout=1', "'?timeout=' is no whole number"],
+    ['postgres://host/db?poll=1s', "'?poll=' is no whole number"],
     ['postgres://host/db?schema=x;drop', "'?schema=' names a schema"],
     ['postgres:///db', 'there is no host in it'],
   ])('%s is refused: %s', (url, why) => {

@@ -13,9 +13,11 @@ export interface Settings {
   readonly pool: number
   /** The longest that one statement may take, there and here. */
   readonly timeout: Millis
+  /** How often who waits for events looks for those that other processes wrote. */
+  readonly poll: Millis
 }
 
-const OURS = ['schema', 'pool', 'timeout']
+const OURS = ['schema', 'pool', 'timeout', 'poll']
 /** What the client itself understands of a URL. */
 const CLIENTS = [
   'sslmode',
@@ -29,8 +31,9 @@ const CLIENTS = [
 ]
 const POOL = 4
 const TIMEOUT: Millis = 10_000
+const POLL: Millis = 500
 
-/** postgres://user:password@host:5432/database?schema=reprieve&pool=4&timeout=10000 */
+/** postgres://user:password@host:5432/database?schema=reprieve&pool=4&timeout=10000&poll=500 */
 export const readUrl = (url: string): Settings => {
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   if (!parsed || !/^postgres(ql)?:$/.test(parsed.protocol)) throw refuse('this is no postgres:// URL')
@@ -45,6 +48,7 @@ export const readUrl = (url: string): Settings => {
   }
   const pool = whole(asked.get('pool'), POOL, 1, 100, 'pool')
   const timeout = whole(asked.get('timeout'), TIMEOUT, 100, 600_000, 'timeout')
+  const poll = whole(asked.get('poll'), POLL, 1, 600_000, 'poll')
   for (const name of OURS) asked.delete(name)
   const host = asked.get('host') ?? `${parsed.hostname}:${parsed.port || 5432}`
   return {
@@ -54,6 +58,7 @@ export const readUrl = (url: string): Settings => {
     schema,
     pool,
     timeout,
+    poll,
   }
 }
 
@@ -65,6 +70,6 @@ const whole = (text: string | null, otherwise: number, least: number, most: numb
 }
 
 const refuse = (why: string): ReprieveError =>
-  new ReprieveError('bad_url', `store URL for PostgreSQL: ${why}`, {
+  new ReprieveError('bad_url', `URL for PostgreSQL: ${why}`, {
     fix: `write it as postgres://user:password@host:5432/database, with ${OURS.map((name) => `?${name}=`).join(', ')} if wanted`,
   })

@@ -41,6 +41,10 @@ export const again = async <T>(work: () => Promise<T>): Promise<T> => {
   }
 }
 
+/** Two met whom no lock kept apart: as where the server itself says so. */
+export const collision = (): Error =>
+  Object.assign(new Error('a row was changed by another transaction'), { code: '40001' })
+
 export const closedError = (place: string): ReprieveError =>
   new ReprieveError('closed', `the store in PostgreSQL at ${place} is closed`)
 

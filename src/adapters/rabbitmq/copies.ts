@@ -1,6 +1,6 @@
 import type { Settlement } from '../../contracts/transport.ts'
 import { letterEvent, receiptEvent } from '../../core/letter.ts'
-import type { Parcel } from '../../core/parcel.ts'
+import { checkDue, type Parcel } from '../../core/parcel.ts'
 import type { Instant } from '../../core/time.ts'
 import { tierFor } from './names.ts'
 import { type Outgoing, writeEvent, writeParcel } from './write.ts'
@@ -15,6 +15,7 @@ export interface Home {
 export const copyOf = (settlement: Settlement, home: Home, now: Instant): Outgoing | undefined => {
   switch (settlement.do) {
     case 'later':
+      checkDue(settlement.parcel)
       return parcelTo(home.queue, settlement.parcel, now, settlement.delivery.broken)
     case 'bury':
       return writeEvent(letterEvent(settlement.letter), { exchange: home.burial, key: settlement.to })

@@ -1,5 +1,6 @@
 import type { Clock, Dice } from '../../contracts/tools.ts'
 import type { Millis } from '../../core/time.ts'
+import { within } from '../../core/within.ts'
 import { type Closable, closeQuietly } from './client.ts'
 
 /** How long the broker may take to answer anything: connect, declare, confirm. */
@@ -7,24 +8,6 @@ export const PATIENCE: Millis = 10_000
 
 /** Given as reason of an abort: without one a DOMException with its stack is made each time. */
 export const OVER = 'over'
-
-/** The work's own result, or `late()` thrown where it takes longer than `ms`. */
-export const within = async <T>(
-  clock: Clock,
-  ms: Millis,
-  work: Promise<T>,
-  late: () => Error,
-): Promise<T> => {
-  const done = new AbortController()
-  const alarm = clock.sleep(ms, done.signal).then(() => {
-    throw late()
-  })
-  try {
-    return await Promise.race([work, alarm])
-  } finally {
-    done.abort(OVER)
-  }
-}
 
 /** Like `within`, for what must be closed where it comes too late for anybody to have it. */
 export const openWithin = async <T extends Opened>(

@@ -1,4 +1,5 @@
 import type { Tools } from '../../contracts/tools.ts'
+import { within } from '../../core/within.ts'
 import {
   type Channel,
   type Connection,
@@ -8,7 +9,7 @@ import {
   type QueueOptions,
   replyCode,
 } from './client.ts'
-import { openWithin, PATIENCE, within } from './patience.ts'
+import { openWithin, PATIENCE } from './patience.ts'
 
 /** What the broker said: nothing where it agreed. */
 export interface Said {

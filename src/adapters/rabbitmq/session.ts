@@ -1,8 +1,9 @@
 import type { Clock } from '../../contracts/tools.ts'
 import type { Delivery } from '../../contracts/transport.ts'
+import { within } from '../../core/within.ts'
 import { type Connection, closeQuietly, type Message } from './client.ts'
 import type { Counts } from './counts.ts'
-import { openWithin, PATIENCE, parting, within } from './patience.ts'
+import { openWithin, PATIENCE, parting } from './patience.ts'
 import { freshTags } from './tags.ts'
 import { unavailable } from './unreachable.ts'
 

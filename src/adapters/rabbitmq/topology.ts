@@ -2,9 +2,10 @@ import type { Clock } from '../../contracts/tools.ts'
 import type { Destination, Subscription } from '../../contracts/transport.ts'
 import { ReprieveError } from '../../core/error.ts'
 import type { Millis } from '../../core/time.ts'
+import { within } from '../../core/within.ts'
 import { type Channel, type Connection, closeQuietly, type QueueOptions, replyCode } from './client.ts'
 import { bindingOf, exchangeOfDead, HOME, HOMELESS, queueOf, tierName } from './names.ts'
-import { openWithin, PATIENCE, within } from './patience.ts'
+import { openWithin, PATIENCE } from './patience.ts'
 
 /**
  * So high that the broker never buries before us: a delivery counts there with every restart of a consumer, and

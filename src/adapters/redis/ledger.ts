@@ -9,16 +9,16 @@ import {
   type LedgerRow,
 } from '../../core/ledger.ts'
 import type { Instant } from '../../core/time.ts'
+import { createUnanswered } from '../../core/unanswered.ts'
 import type { Link } from './link.ts'
 import { ACQUIT, BEGIN, CLAIM, FINISH, RENEW } from './scripts.ts'
-import { createUnanswered } from './unanswered.ts'
 
 /**
  * All keys of one service have one place in a cluster (the part in braces decides), so that a batch is one script and
  * one step; services are spread. A batch is of one service, as the runtime asks; one of several takes a step for each.
  */
 export const ledgerOf = (link: Link, prefix: string, { clock, dice }: Tools): Ledger => {
-  const unanswered = createUnanswered(dice)
+  const unanswered = createUnanswered(dice.uuid)
   const rowOf = ({ service, id }: LedgerKey): string => `${prefix}:ledger:{${service}}:${id}`
 
   return {

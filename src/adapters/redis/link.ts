@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Tools } from '../../contracts/tools.ts'
+import { within } from '../../core/within.ts'
 import type { Client, Driver } from './client.ts'
-import { within } from './patience.ts'
 import type { Settings } from './settings.ts'
 import { closedError, isFatal, refusalOf, unavailable, unreachable } from './trouble.ts'
 

@@ -2,7 +2,7 @@ import type { Settled, Settlement } from '../../contracts/transport.ts'
 import type { Outgoing } from '../../contracts/tx.ts'
 import { endingOf, heldHere } from '../../core/ledger.ts'
 import { letterEvent, receiptEvent } from '../../core/letter.ts'
-import type { Parcel } from '../../core/parcel.ts'
+import { checkDue, type Parcel } from '../../core/parcel.ts'
 import type { Instant } from '../../core/time.ts'
 import { holdKey } from './dead-keys.ts'
 import { checkMarked, underSavepoint } from './effect.ts'
@@ -38,6 +38,7 @@ export const makeReady = (settlement: Settlement): Ready | 'lost' | Error => {
   const handle = handleOf(settlement.delivery)
   if (!handle) return 'lost'
   try {
+    if (settlement.do === 'later') checkDue(settlement.parcel)
     if (settlement.do === 'later' && isAsTaken(settlement)) {
       return { settlement, handle, trail: writtenTrail(settlement.parcel.trail) }
     }
@@ -120,12 +121,14 @@ const settlePlainly = (room: Room, { settlement, handle, written, trail }: Ready
   }
 }
 
-const GONE = 'DELETE FROM reprieve_parcel WHERE id = ? AND token = ?'
+const GONE = 'DELETE FROM reprieve_parcel WHERE id = ? AND token = ? RETURNING order_key'
 
-const gone = ({ file, door, stirred }: Room, { id, token, orderKey }: Handle): boolean => {
-  if (file.sql(GONE).run(id, token).changes === 0) return false
-  if (orderKey !== null) {
-    letNextGo(file, door.id, orderKey)
+/** The row knows its order key: it may have been put in order while it was out. */
+const gone = ({ file, door, stirred }: Room, { id, token }: Handle): boolean => {
+  const row = file.sql(GONE).get(id, token)
+  if (!row) return false
+  if (row.order_key !== null) {
+    letNextGo(file, door.id, row.order_key as string)
     stirred.add(door.id)
   }
   return true

@@ -9,6 +9,9 @@ import { readUrl } from './url.ts'
 const OURS =
   "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name LIKE 'reprieve\\_%' ESCAPE '\\' LIMIT 1"
 
+const ANY =
+  "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' LIMIT 1"
+
 /** Reads alone: a file that is not there is not made, and one that is someone else's stays as it is. */
 export const whyNoAudit: WhyNoAudit = async (url) => {
   const { path } = readUrl(url)
@@ -16,7 +19,8 @@ export const whyNoAudit: WhyNoAudit = async (url) => {
   try {
     using database = new DatabaseSync(path, { readOnly: true })
     if (database.prepare(OURS).get()) return undefined
-    return refused(path, 'it has no tables of ours, and so no audit')
+    const theirs = database.prepare(ANY).get() !== undefined
+    return refused(path, `it ${theirs ? 'has no tables of ours' : 'is empty'}, and so no audit`)
   } catch (error) {
     // a file that can't be read so may still be opened; whoever does so tells what is wrong with it
     return resultCode(error) === NOTADB ? (troubleWith(path, error) as ReprieveError) : undefined

@@ -43,8 +43,8 @@ const exported = async (flags: ExportFlags): Promise<Ended> => {
   const filter: LetterFilter = flags.state === undefined ? found : { ...found, states: [flags.state] }
   const { file } = flags
   const begun = file === undefined ? nothing() : await standsAt(file, filter)
-  if (!begun) return say(`${inert(file!)} is whole already`)
-  await using out = file === undefined ? undefined : await open(file, begun.bytes > 0 ? 'r+' : 'w')
+  if (!begun) return tellWhole(file!, flags)
+  await using out = file === undefined ? undefined : await openAt(file, begun)
   await out?.truncate(begun.bytes)
   const write = async (lines: readonly string[]): Promise<void> => {
     const text = `${lines.join('\n')}\n`
@@ -76,6 +76,23 @@ const exported = async (flags: ExportFlags): Promise<Ended> => {
   if (out) say(said)
   else remark(said)
 }
+
+/** Letters that came since are not in it: that must not pass for a new export. */
+const tellWhole = (file: string, { json }: ExportFlags): void => {
+  if (json) {
+    sayJson({ count: 0, whole: true })
+    return
+  }
+  say(`${inert(file)} is whole already`)
+  remark('nothing was written: for letters that came since name another file')
+}
+
+const openAt = (file: string, { bytes }: Begun): Promise<FileHandle> =>
+  open(file, bytes > 0 ? 'r+' : 'w').catch((error: Error) => {
+    throw new ReprieveError('bad_usage', `${inert(file)} can't be written: ${error.message}`, {
+      fix: 'name a file in a folder that is there and may be written to',
+    })
+  })
 
 const nothing = (): Begun => ({ tally: createTally(), count: 0, bytes: 0 })
 

@@ -2,6 +2,7 @@ import { systemClock } from '../../adapters/system/clock.ts'
 import { systemDice } from '../../adapters/system/dice.ts'
 import type { Fact } from '../../contracts/journal.ts'
 import type { Destination } from '../../contracts/transport.ts'
+import { ReprieveError } from '../../core/error.ts'
 import { whyNoAudit } from '../../open.ts'
 import { type Reprieve, reprieve } from '../../reprieve.ts'
 import { type Common, openOptions, storeUrl } from '../options.ts'
@@ -38,14 +39,23 @@ const tellRefused = (fact: Fact): void => {
   remark(warnOnStderr(`${fact.where}: ${inert(fact.error.message)}`))
 }
 
+/** Looking must not make tables in a file that is someone else's. A schema of PostgreSQL is ours by its name. */
+const THEIRS = /^sqlite file .*: it has no tables of ours, and so no audit$/s
+
 /** In the wrong folder, or with a slip in the name, there are no dead letters: that must not pass for good news. */
 const tellNew = async (flags: Common): Promise<void> => {
-  if (wantsJson()) return
   const tools = { clock: systemClock, dice: systemDice(), journal: () => {} }
   // what is wrong with the place is told by who opens it
   const missing = await whyNoAudit(storeUrl(flags), tools).catch(() => undefined)
   if (!missing) return
   const [what] = missing.message.split('\n')
+  if (THEIRS.test(what!)) {
+    throw new ReprieveError('bad_url', `${what!.replace(/, and so no audit$/, '')}, only those of others`, {
+      fix: 'name the store that the app uses, like --store sqlite:app.db; where it is to be this file, start the app on it first',
+    })
+  }
+  if (wantsJson()) return
+  if (!/, and so no audit$/.test(what!)) return // nothing can be made of that either: it is refused in a moment
   remark(warnOnStderr(`${what!.replace(/, and so no audit$/, '')}: it is made now, and holds no letters yet`))
 }
 

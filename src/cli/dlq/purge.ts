@@ -3,6 +3,7 @@ import { needReason } from '../../office/index.ts'
 import { type ActingFlags, actingOf, withActing } from '../acting.ts'
 import { action, type Ended } from '../action.ts'
 import { say, sayJson } from '../print/say.ts'
+import { tellElsewhere } from './elsewhere.ts'
 import { STATES, withFilter, withState } from './filter.ts'
 import { openOffice } from './office.ts'
 import { countsText } from './operation-text.ts'
@@ -37,6 +38,7 @@ const purge = async (flags: PurgeFlags, typed: readonly string[]): Promise<Ended
   const planned = await operations.plan(filter, { kind: 'purge', ...pace }, actingOf(flags))
   const { id, state } = planned.operation
   if (fitsNothing(planned)) return tellNothing(planned, flags)
+  if (!flags.json && !flags.jsonl) await tellElsewhere(office, planned)
   if (flags.dryRun || state === 'needs approval') return tellPlanned(planned, flags)
   await operations.start(id, actingOf(flags))
   const working = operations.work(id)

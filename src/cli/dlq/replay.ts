@@ -8,6 +8,7 @@ import { action, type Ended } from '../action.ts'
 import { asDuration } from '../options.ts'
 import { inert } from '../print/inert.ts'
 import { remark, say, sayJson } from '../print/say.ts'
+import { tellElsewhere } from './elsewhere.ts'
 import { STATES, withFilter, withState } from './filter.ts'
 import { openOffice } from './office.ts'
 import { operationText, totalOf } from './operation-text.ts'
@@ -32,7 +33,10 @@ export interface PaceFlags {
 export const withPace = (command: Command, all = 'all that are open'): Command =>
   command
     .option('--all', all)
-    .option('--dry-run', 'freeze the set and tell what would be done with each letter; nothing is done')
+    .option(
+      '--dry-run',
+      'freeze the set and tell what would be done with each letter; it waits to be resumed or cancelled, and no other operation has those letters until it expires',
+    )
     .option('--batch <count>', 'so many letters in one step', asNumber(1, 1000))
     .option('--rate <count>', 'so many letters a second, like 50/s', asRate)
     .option('--watch', 'stay until the last of them has ended')
@@ -68,6 +72,7 @@ const replay = async (flags: ReplayFlags, typed: readonly string[]): Promise<End
   const planned = await operations.plan(filter, planOf(flags), actingOf(flags))
   const { id, state } = planned.operation
   if (fitsNothing(planned)) return tellNothing(planned, flags)
+  if (!flags.json && !flags.jsonl) await tellElsewhere(office, planned)
   if (flags.dryRun || state === 'needs approval') return tellPlanned(planned, flags)
   await operations.start(id, actingOf(flags))
   // from here on it works on it, and takes over what arrives: receipts, and letters of those that died again

@@ -47,13 +47,28 @@ export const watchOperation = async (
     if (jsonl) sayJson(kept)
     else if (!quiet) remark(calmOnStderr(text))
   }
-  for (;;) {
-    const kept = await operations.show(id)
-    const over = isOver(kept, until) || systemClock.now() >= deadline
-    tell(kept, over)
-    if (over) return kept
-    await systemClock.sleep(Math.min(LOOK, Math.max(1, deadline - systemClock.now())))
+  const leave = () => leaveIt(id, terminal)
+  process.on('SIGINT', leave).on('SIGTERM', leave)
+  try {
+    for (;;) {
+      const kept = await operations.show(id)
+      const over = isOver(kept, until) || systemClock.now() >= deadline
+      tell(kept, over)
+      if (over) return kept
+      await systemClock.sleep(Math.min(LOOK, Math.max(1, deadline - systemClock.now())))
+    }
+  } finally {
+    process.off('SIGINT', leave).off('SIGTERM', leave)
   }
+}
+
+/** Who ends the command has not ended the operation, and may well think so. */
+const leaveIt = (id: string, terminal: boolean): void => {
+  if (terminal) process.stderr.write('\n')
+  remark(
+    `the operation is not over, and an app that runs goes on with it; reprieve dlq operation pause ${id} holds it up, cancel ends it`,
+  )
+  process.exit(130)
 }
 
 /** A paused one waits for a person, and so does one that is to be approved. */

@@ -8,6 +8,7 @@ import { type ActingFlags, actingOf, withActing } from '../acting.ts'
 import { action, type Ended } from '../action.ts'
 import { asDuration, type Common, openOptions } from '../options.ts'
 import { inert } from '../print/inert.ts'
+import { warnOnStderr } from '../print/paint.ts'
 import { remark, say, sayJson } from '../print/say.ts'
 import { breakerTable } from './list.ts'
 
@@ -107,6 +108,7 @@ const resumeOne = (flags: OrderFlags, service: string): Promise<Ended> =>
 const forceOne = (flags: OrderFlags, name: string, to: 'open' | 'closed' | 'release'): Promise<Ended> =>
   withHand(flags, async (hand) => {
     await hand.breaker(name, to, orderOf(flags))
+    if (to !== 'release' && !flags.json) await tellUnasked(hand, name)
     if (flags.json) return sayJson((await hand.breakers()).filter((line) => line.name === name))
     say(
       to === 'release'
@@ -114,6 +116,14 @@ const forceOne = (flags: OrderFlags, name: string, to: 'open' | 'closed' | 'rele
         : `${inert(name)} is forced ${to}; \`reprieve breaker release ${inert(name)}\` ends it`,
     )
   })
+
+/** A slip in the name would leave the one that is meant as it is. It is no mistake for sure: nobody may have asked it yet. */
+const tellUnasked = async (hand: Hand, name: string): Promise<void> => {
+  const asked = (await hand.breakers()).flatMap((line) => (line.report ? [line.name] : []))
+  if (asked.includes(name)) return
+  const known = asked.length > 0 ? `; those that were: ${[...new Set(asked)].map(inert).join(', ')}` : ''
+  remark(warnOnStderr(`no process has asked a breaker ${inert(name)} lately${known}`))
+}
 
 const listAll = (flags: Common): Promise<Ended> =>
   withHand(flags, async (hand) => {

@@ -1,4 +1,5 @@
 import { toJsonLine } from './inert.ts'
+import { withTimes } from './times.ts'
 
 /** Answers go to stdout, remarks to stderr: what is piped on holds nothing but answers. */
 export const say = (text: string): void => void process.stdout.write(`${text}\n`)
@@ -8,10 +9,10 @@ export const wantsJson = (): boolean => process.argv.includes('--json') || wants
 
 const wantsLines = (): boolean => process.argv.includes('--jsonl')
 
-/** On one line; where lines were asked for and it is a list, or has one, each thing of it on its own. */
+/** On one line, with moments in ISO 8601; where lines were asked for and it is a list, or has one, each thing of it on its own. */
 export const sayJson = (value: unknown, list?: readonly unknown[]): void => {
   const each = list ?? (Array.isArray(value) ? value : undefined)
-  for (const one of each && wantsLines() ? each : [value]) say(toJsonLine(one))
+  for (const one of each && wantsLines() ? each : [value]) say(toJsonLine(withTimes(one)))
 }
 
 export const remark = (text: string): void => void process.stderr.write(`${text}\n`)

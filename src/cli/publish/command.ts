@@ -10,7 +10,7 @@ import { asHeader, type Common, openOptions } from '../options.ts'
 import { inert } from '../print/inert.ts'
 import { remark, say, sayJson } from '../print/say.ts'
 import { inputFrom } from './lines.ts'
-import { publishLines, type Stopped } from './stream.ts'
+import { publishLines, type SoFar, type Stopped, type Streamed } from './stream.ts'
 
 interface Flags extends Common {
   readonly file?: string
@@ -50,8 +50,29 @@ const publish = async (flags: Flags, type?: string, data?: string): Promise<Ende
   if (data !== undefined || (type !== undefined && type !== '-')) {
     throw usage('a stream of events has no type or data of its own', 'leave them out: each line says its own')
   }
+  const given = OF_ONE.filter((name) => flags[name] !== undefined)
+  if (given.length > 0) {
+    const names = given.map((name) => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`)
+    throw usage(
+      `a stream of events takes no ${names.join(' and no ')}`,
+      'leave it out: each line says its own, like {"type":"a","id":"1","headers":{"h":"v"},"data":{}}',
+    )
+  }
   return publishMany(flags, file)
 }
+
+/** What is said of one event; of a stream each line says it. */
+const OF_ONE = [
+  'id',
+  'source',
+  'subject',
+  'orderKey',
+  'correlationId',
+  'priority',
+  'expires',
+  'header',
+  'contentType',
+] as const satisfies readonly (keyof Flags)[]
 
 const publishOne = async (flags: Flags, type: string | undefined, text?: string): Promise<Ended> => {
   if (type === undefined) {
@@ -101,13 +122,33 @@ const publishOptions = (flags: Flags, hasData: boolean): PublishOptions => {
 const publishMany = async (flags: Flags, file: string): Promise<Ended> => {
   const input = await inputFrom(file)
   await using app = await open(flags)
-  const { published, stopped } = await publishLines(input, app.publishEvents)
+  let soFar: SoFar = { published: 0, line: 1, through: 1 }
+  // who ends it in the middle must know where to go on
+  const leave = (signal: NodeJS.Signals) => {
+    tellStreamed(flags, { published: soFar.published, stopped: { ...soFar, because: 'ended by a signal' } })
+    stay()
+    // exit() would wait for a read from a named pipe to which nobody writes
+    process.kill(process.pid, signal)
+  }
+  const stay = () => process.off('SIGINT', leave).off('SIGTERM', leave)
+  process.on('SIGINT', leave).on('SIGTERM', leave)
+  const streamed = await publishLines(input, app.publishEvents, (progress) => {
+    soFar = progress
+  })
+  stay()
+  tellStreamed(flags, streamed)
+  return streamed.stopped ? 1 : 0
+}
+
+const tellStreamed = ({ json }: Flags, { published, stopped }: Streamed): void => {
+  if (json) {
+    const { line, through, because, fix } = stopped ?? {}
+    sayJson({ published, ...(stopped && { stopped: { line, through, because, fix } }) })
+    return
+  }
   const count = `${published} ${published === 1 ? 'event' : 'events'}`
-  if (flags.json) sayJson({ published, ...(stopped && { stopped }) })
-  else say(stopped ? `${count} published, those before line ${stopped.line}` : `${count} published`)
-  if (!stopped) return 0
-  if (!flags.json) remark(`reprieve: ${whyStopped(stopped)}`)
-  return 1
+  say(stopped ? `${count} published, those before line ${stopped.line}` : `${count} published`)
+  if (stopped) remark(`reprieve: ${whyStopped(stopped)}`)
 }
 
 const whyStopped = ({ line, through, because, fix }: Stopped): string => {

@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises'
 import { ReprieveError } from '../../core/error.ts'
 
 /** A line that is longer holds no event that could travel. */
-const LONGEST = 8 * 1024 * 1024
+export const LONGEST = 8 * 1024 * 1024
 
 export interface Line {
   readonly number: number
@@ -44,10 +44,16 @@ export async function* linesOf(input: AsyncIterable<Uint8Array>): AsyncGenerator
 /** `-` is what is piped in. */
 export const inputFrom = async (file: string): Promise<AsyncIterable<Uint8Array>> => {
   if (file === '-') return process.stdin
-  const handle = await open(file).catch((error: Error) => {
-    throw new ReprieveError('bad_usage', `the events can't be read: ${error.message}`, {
+  const unreadable = (why: string): ReprieveError =>
+    new ReprieveError('bad_usage', `the events can't be read: ${why}`, {
       fix: 'after --file comes the path of a file with one JSON object a line',
     })
+  const handle = await open(file).catch((error: Error) => {
+    throw unreadable(error.message)
   })
+  if ((await handle.stat()).isDirectory()) {
+    await handle.close()
+    throw unreadable(`'${file}' is a folder`)
+  }
   return handle.createReadStream({ highWaterMark: 1024 * 1024 })
 }

@@ -1,8 +1,10 @@
 import type { Tools } from '../../contracts/tools.ts'
 import { fromJson } from '../../core/cloudevents.ts'
+import { ReprieveError } from '../../core/error.ts'
 import { checkEvent, type Event } from '../../core/event.ts'
 import type { PublishOptions } from '../../runtime/handler.ts'
 import { makeEvent } from '../../runtime/publish.ts'
+import { LONGEST } from './lines.ts'
 
 /** What a line that is no whole CloudEvent may say beside type and data. */
 const FIELDS: ReadonlySet<string> = new Set([
@@ -18,8 +20,14 @@ const FIELDS: ReadonlySet<string> = new Set([
   'dataschema',
 ] satisfies (keyof PublishOptions)[])
 
+export interface Wrong {
+  readonly wrong: string
+  readonly fix?: string | undefined
+}
+
 /** An event, or what is wrong with the line. A line with `specversion` is a CloudEvent in JSON format. */
-export const readLine = (bytes: Uint8Array, tools: Tools): Event | { readonly wrong: string } => {
+export const readLine = (bytes: Uint8Array, tools: Tools): Event | Wrong => {
+  if (bytes.byteLength > LONGEST) return { wrong: `it is longer than ${LONGEST} bytes` }
   try {
     const value: unknown = JSON.parse(utf8.decode(bytes))
     if (value === null || typeof value !== 'object' || Array.isArray(value))
@@ -30,6 +38,7 @@ export const readLine = (bytes: Uint8Array, tools: Tools): Event | { readonly wr
     checkEvent(read.event)
     return read.event
   } catch (error) {
+    if (error instanceof ReprieveError) return { wrong: error.message.split('\n')[0]!, fix: error.fix }
     const { message } = error as Error
     return { wrong: error instanceof SyntaxError ? `it is not JSON: ${message}` : message }
   }
@@ -37,7 +46,7 @@ export const readLine = (bytes: Uint8Array, tools: Tools): Event | { readonly wr
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-const fromShort = (line: Record<string, unknown>, tools: Tools): Event | { readonly wrong: string } => {
+const fromShort = (line: Record<string, unknown>, tools: Tools): Event | Wrong => {
   const { type, data, headers = {}, ...rest } = line
   if (typeof type !== 'string') return { wrong: "it has no 'type'" }
   for (const [name, value] of Object.entries(rest)) {

@@ -80,6 +80,22 @@ describe('a stream of events', () => {
     expect(stopped).toMatchObject({ line: 4, because: expect.stringMatching(why) })
   })
 
+  it('tells what is wrong with a line in one line, and how to mend it apart', async () => {
+    const { stopped } = await publish('{"type":"a*"}\n')
+    expect(stopped?.because).toBe('"a*" can\'t be the type of an event')
+    expect(stopped?.fix).toMatch(/name the event itself/)
+  })
+
+  it('a line that is too long is called so', async () => {
+    const { stopped } = await publish('{"type":"a"}\n', `{"type":"a","data":"${'x'.repeat(9_000_000)}`)
+    expect(stopped).toMatchObject({ line: 2, because: 'it is longer than 8388608 bytes' })
+  })
+
+  it('a line that is nested too deeply is called so', async () => {
+    const { stopped } = await publish(`{"type":"a","data":${'['.repeat(100_000)}${']'.repeat(100_000)}}\n`)
+    expect(stopped?.because).toMatch(/nested too deeply/)
+  })
+
   it('bytes that are no UTF-8 are a bad line', async () => {
     const { published, stopped } = await publish('{"type":"a"}\n', new Uint8Array([0x7b, 0xff, 0x7d, 10]))
     expect({ published, line: stopped?.line }).toEqual({ published: 1, line: 2 })

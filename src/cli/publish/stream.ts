@@ -23,10 +23,19 @@ export interface Stopped {
   readonly fix?: string
 }
 
+export interface SoFar {
+  readonly published: number
+  /** All lines before this one are published. */
+  readonly line: number
+  /** Those from there to this one are being published. */
+  readonly through: number
+}
+
 /** Publishes the events of the lines, in order, until the first that can't be. */
 export const publishLines = async (
   input: AsyncIterable<Uint8Array>,
   publish: (events: readonly Event[]) => Promise<void>,
+  tell: (soFar: SoFar) => void = () => {},
 ): Promise<Streamed> => {
   const tools: Tools = { clock: systemClock, dice: systemDice(), journal: () => {} }
   let published = 0
@@ -36,12 +45,15 @@ export const publishLines = async (
       const batch = lines.slice(i, i + BATCH)
       const { events, bad } = readBatch(batch, tools)
       try {
+        tell({ published, line: batch[0]!.number, through: batch.at(-1)!.number })
         if (events.length > 0) await publish(events)
       } catch (error) {
         const through = batch[events.length - 1]!.number
         return { published, stopped: { line: batch[0]!.number, through, ...reasonOf(error) } }
       }
       published += events.length
+      const next = batch.at(-1)!.number + 1
+      tell({ published, line: next, through: next })
       if (bad) return { published, stopped: bad }
     }
   }
@@ -56,7 +68,10 @@ const readBatch = (lines: readonly Line[], tools: Tools) => {
   const events: Event[] = []
   for (const { number, bytes } of lines) {
     const read = readLine(bytes, tools)
-    if ('wrong' in read) return { events, bad: { line: number, through: number, because: read.wrong } }
+    if ('wrong' in read) {
+      const { wrong: because, fix } = read
+      return { events, bad: { line: number, through: number, because, ...(fix !== undefined && { fix }) } }
+    }
     events.push(read)
   }
   return { events, bad: undefined }

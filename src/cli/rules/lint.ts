@@ -78,10 +78,11 @@ const tell = (file: string, findings: readonly LintFinding[]): void => {
   )
 }
 
-const lineOf = ({ file, line, path, severity, id, reason, fix }: LintFinding): string => {
+const lineOf = ({ file, line, column, path, severity, id, reason, fix }: LintFinding): string => {
   const painted = (severity === 'error' ? bad : warn)(severity)
   const where = path === '' ? '' : `${inert(path)} `
-  return `${inert(file)}:${line} ${where}${painted} ${id}: ${inert(reason)} ${calm(`— ${inert(fix)}`)}`
+  const place = column === undefined ? line : `${line}:${column}`
+  return `${inert(file)}:${place} ${where}${painted} ${id}: ${inert(reason)} ${calm(`— ${inert(fix)}`)}`
 }
 
 const count = (findings: readonly LintFinding[], severity: LintFinding['severity']): string => {

@@ -9,6 +9,8 @@ const CONSUMER_TIMEOUT = 30 * 60_000
 
 const database = { later: Number.POSITIVE_INFINITY, order: 'key', patterns: true } as const
 
+const postgres: TransportFacts = { name: 'postgres', ...database }
+
 const rabbitmq: TransportFacts = {
   name: 'rabbitmq',
   later: LONGEST_WAIT,
@@ -21,6 +23,8 @@ const rabbitmq: TransportFacts = {
 export const TRANSPORTS: Readonly<Record<string, TransportFacts>> = {
   memory: { name: 'memory', ...database },
   sqlite: { name: 'sqlite', ...database },
+  postgres,
+  postgresql: postgres,
   amqp: rabbitmq,
   amqps: rabbitmq,
   kafka: { name: 'kafka', later: LONGEST, order: 'owner', patterns: false },
@@ -38,4 +42,5 @@ export const transportFacts = (url: string): TransportFacts => {
 export const schemeOf = (url: string): string => /^[^:]*/.exec(url)![0].toLowerCase()
 
 /** Databases serve as store too; a broker has one beside it. */
-export const isStore = (scheme: string): boolean => ['memory', 'sqlite'].includes(scheme)
+export const isStore = (scheme: string): boolean =>
+  ['memory', 'sqlite', 'postgres', 'postgresql'].includes(scheme)

@@ -113,7 +113,7 @@ describe('docs/lint.md', () => {
     const printed = /^```text\n(.+)\n```$/m.exec(page)![1]!
     const [finding] = findingsIn(shown(sectionOf('no-jitter'), 'finds'))
     expect(printed).toBe(
-      `${finding!.file}:${finding!.line} ${finding!.path} ${finding!.severity} ${finding!.id}: ${finding!.reason} — ${finding!.fix}`,
+      `${finding!.file}:${finding!.line}:${finding!.column} ${finding!.path} ${finding!.severity} ${finding!.id}: ${finding!.reason} — ${finding!.fix}`,
     )
   })
 })

@@ -48,7 +48,7 @@ export const CHECKS = {
   'retry-without-breaker': { severity: 'warning' },
   'row-misses-topic': { severity: 'warning' },
   'row-shadowed': { severity: 'warning' },
-  'row-without-topic': { severity: 'error', needs: 'transport' },
+  'row-without-topic': { severity: 'warning', needs: 'transport' },
   'silence-unused': { severity: 'warning' },
   'timeout-past-lease': { severity: 'warning' },
   'tuning-initial': { severity: 'warning' },

@@ -69,7 +69,7 @@ services: { mail: { order: none } }
 `
     expect(left(text)).toEqual([])
     const transport = { name: 'kafka', later: 1, order: 'owner', patterns: true } as const
-    const store = 'postgres'
+    const store = 'redis'
     expect(left(text, { transport, store })).toEqual(['lint.silence.0 silence-unused'])
     expect(left(text.replace('none', 'key'), { transport, store })).toEqual([])
   })

@@ -23,7 +23,7 @@ export const transport: Check = ({ book, facts }) => {
       yield {
         id: 'row-without-topic',
         path,
-        reason: `${to.name} can't subscribe to a beginning of names, and no topic of the book carries ${event}: ${service} can't start`,
+        reason: `${to.name} can't subscribe to a beginning of names, and no topic of the book carries ${event}: ${service} could not start with a handler for ${event}`,
         fix: `name the topic: 'topics: { my-topic: ["${event}"] }'`,
       }
     },
@@ -31,7 +31,7 @@ export const transport: Check = ({ book, facts }) => {
 }
 
 /** The stores that can hold keys in retry for a transport that keeps the order of arrival only. */
-const COMPANIONS: ReadonlySet<string> = new Set(['sqlite', 'memory'])
+const COMPANIONS: ReadonlySet<string> = new Set(['sqlite', 'memory', 'postgres', 'postgresql'])
 
 /** A store that nobody named is sqlite: beside a broker. */
 function* order(
@@ -52,8 +52,8 @@ function* order(
         : `${to.name} can't keep order by key${example(path)}`,
     fix:
       to.order === 'owner'
-        ? "use a sqlite: store beside it, or write 'order: none'"
-        : "run it on a transport that keeps order by key, such as sqlite:, or write 'order: none'",
+        ? "use a postgres: store beside it, on one host a sqlite: one, or write 'order: none'"
+        : "run it on a transport that keeps order by key, such as sqlite: or postgres:, or write 'order: none'",
   }
 }
 
@@ -68,7 +68,7 @@ function* waits(
   const path = policyFrom(book, pair)
   if (!path) return
   const kept = store === undefined || COMPANIONS.has(store)
-  const then = kept ? 'go through the store, on its host' : 'go through it again and again'
+  const then = kept ? 'go through the store' : 'go through it again and again'
   yield {
     id: 'delay-past-transport',
     path,

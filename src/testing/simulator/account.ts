@@ -6,6 +6,8 @@ import type { Letter } from '../../core/letter.ts'
 import type { Parcel } from '../../core/parcel.ts'
 import type { Instant, Millis } from '../../core/time.ts'
 import type { Trail } from '../../core/trail.ts'
+import { KILLS } from './book.ts'
+import { checkReason, checkReplay } from './expiry.ts'
 import {
   type Expectation,
   endsOf,
@@ -20,9 +22,9 @@ import {
   tellParcel,
 } from './fate.ts'
 import type { Concern, Life } from './life.ts'
+import { createLines, isRevival, type Lines } from './lines.ts'
 import { checkBeginning, orphan } from './runs.ts'
-import { KILLS } from './scenario.ts'
-import type { Law, Violation } from './violation.ts'
+import type { Broken, Violation } from './violation.ts'
 
 /**
  * The model: what the world was asked to do and did, below all faults, and what handlers did. It knows nothing of how
@@ -32,7 +34,7 @@ export interface Account {
   readonly fates: ReadonlyMap<string, Fate>
   readonly violations: Violation[]
   expect(expected: Expectation): void
-  broken(law: Law, what: string): void
+  broken: Broken
   excuse(concern: Concern): void
   /** The broker hands it over once more. */
   doubled(concern: Concern): void
@@ -48,6 +50,13 @@ export interface Account {
   accepted(event: Event): void
   /** The world took it in, for one service. */
   placed(service: string, parcel: Parcel, how: string): void
+  /** It was sent to its subscription and not put there: whether it came to life where it lay dead. */
+  revived(service: string, parcel: Parcel): boolean
+  /** What waits behind this letter was let go. */
+  released(service: string, letter: string): void
+  /** An operator begins to replay; what is expired only where he says so. */
+  operates(although: readonly 'expired'[]): void
+  readonly lines: Lines
   handedOver(life: Life, service: string, delivery: Delivery): void
   /** Gone from where it lay. */
   removed(life: Life, service: string, delivery: Delivery): void
@@ -58,11 +67,13 @@ export interface Account {
   claimed(who: Life, key: LedgerKey, claim: Claim): void
   finished(who: Life, held: Held, as: Ending, changed: boolean): void
   began(life: Life, service: string, event: Pick<Event, 'id' | 'headers'>, trail: Trail): Run
-  /** `late`: its time was over when it came to its end. */
-  ended(run: Run, how: 'done' | 'answered' | 'failed', late: boolean): void
+  /** `late`: its time was over when it came to its end. Spoiled: by another of its batch, so that it counts for nothing. */
+  ended(run: Run, how: 'done' | 'answered' | 'failed' | 'spoiled', late: boolean): void
   /** Its handler ends the process. */
   kills(run: Run): void
   effect(run: Run, idempotencyKey: string): void
+  /** Its transaction is durable, with all that is in it. */
+  committed(run: Run): void
   told(life: Life, fact: Fact): void
 }
 
@@ -75,7 +86,9 @@ export const createAccount = (now: () => Instant, trace: (who: string, what: str
   const outs = new Map<Delivery, Out>()
   /** Who was handed this parcel last: only that one may settle it. */
   const latest = new WeakMap<Parcel, Out>()
-  const lines = new Map<string, Fate[]>()
+  const lines = createLines()
+  /** When somebody began to replay who does not want what is expired. */
+  let replayedFrom: Instant | undefined
   let moment = 0
   let places = 0
 
@@ -84,7 +97,7 @@ export const createAccount = (now: () => Instant, trace: (who: string, what: str
     for (const fate of fates.values()) if (isWith(life, fate)) fate.excuses++
   }
 
-  const broken = (law: Law, what: string): void => {
+  const broken: Broken = (law, what) => {
     trace('model', `${law} broken: ${what}`)
     violations.push({ law, what, at: now() })
   }
@@ -92,7 +105,7 @@ export const createAccount = (now: () => Instant, trace: (who: string, what: str
     const name = { service, id: event.id, twin: isTwin(event) }
     const fate = fates.get(nameOf(name))
     if (fate) return fate
-    const unknown = newFate({ ...name, hash: '', type: '?', does: '?', limit: 1, timeout: 0, dedup: false })
+    const unknown = newFate({ ...name, ...UNKNOWN })
     fates.set(nameOf(unknown), unknown)
     broken('contract', `${nameOf(unknown)} was never published`)
     return unknown
@@ -158,13 +171,32 @@ export const createAccount = (now: () => Instant, trace: (who: string, what: str
       if (how !== 'again') fate.copies++
       if (fate.place < 0) {
         fate.place = places++
-        if (fate.orderKey !== undefined) {
-          const name = nameOf({ service, id: fate.orderKey })
-          lines.set(name, [...(lines.get(name) ?? []), fate])
-        }
+        lines.enter(fate)
       }
+      if (fate.outgoing && fate.accepted === undefined)
+        broken('I3', `${nameOf(fate)} is published, and what led to it was never committed`)
+      if (parcel.trail.generation > 0 && replayedFrom !== undefined) checkReplay(fate, replayedFrom, broken)
       trace('world', `${nameOf(fate)} ${how}: ${tellParcel(parcel, now())}`)
     },
+    revived: (service, parcel) => {
+      const fate = fateOf(service, parcel.event)
+      if (!isRevival(fate, parcel)) return false
+      fate.holding = undefined
+      return true
+    },
+    released: (service, letter) => {
+      for (const fate of fates.values()) {
+        if (fate.service !== service || fate.holding !== letter) continue
+        fate.holding = undefined
+        fate.freed = true
+        trace('world', `${nameOf(fate)} no longer holds ${fate.orderKey}`)
+      }
+    },
+    operates: (although) => {
+      // whoever does it again may name what was marked before its time was over
+      if (!although.includes('expired')) replayedFrom ??= now()
+    },
+    lines,
     handedOver: (life, service, delivery) => {
       const { parcel, redelivered, claim } = delivery
       const fate = fateOf(service, parcel.event)
@@ -212,6 +244,8 @@ export const createAccount = (now: () => Instant, trace: (who: string, what: str
       if (!fate.deaths.has(trail.generation)) {
         fate.deaths.set(trail.generation, { moment: ++moment, letter: letterName(letter) })
       }
+      if (fate.holds && fate.orderKey !== undefined) fate.holding = letter.id
+      checkReason(fate, letter, now(), broken)
       if (reason === 'conflict' && namesakes(fate).length < 2)
         broken('I3', `${nameOf(fate)} was buried as a conflict, and no other has its id`)
     },
@@ -269,12 +303,10 @@ export const createAccount = (now: () => Instant, trace: (who: string, what: str
       )
       trace(life.name, `${nameOf(fate)} attempt ${attempt}: ${fate.does}`)
       if (attempt > fate.limit) broken('I5', `${nameOf(fate)}: attempt ${attempt} of ${fate.limit}`)
-      const { orderKey } = fate
-      const line = orderKey === undefined ? [] : (lines.get(nameOf({ service, id: orderKey })) ?? [])
-      checkBeginning(fate, out, line, now(), broken)
-      const ran = namesakes(fate).find((other) => other !== fate && other.begun)
+      checkBeginning(fate, out, lines.of(fate), now(), broken)
+      const ran = namesakes(fate).find((other) => other !== fate && other.tries > 0)
       if (fate.dedup && ran) broken('I3', `${nameOf(fate)} ran, and its id is known of ${nameOf(ran)}`)
-      fate.begun = true
+      fate.tries++
       const run: Run = { fate, out: out ?? orphan(fate, life), began: now(), attempt, completed: false }
       if (out) out.run = run
       fate.runs.add(run)
@@ -284,6 +316,7 @@ export const createAccount = (now: () => Instant, trace: (who: string, what: str
       const { fate, attempt } = run
       fate.runs.delete(run)
       trace(run.out.life.name, `${nameOf(fate)} attempt ${attempt} ${how}${late ? ', too late' : ''}`)
+      if (how === 'spoiled') run.out.run = undefined
       if (how === 'done' && !late) {
         run.completed = true
         fate.completed = true
@@ -298,16 +331,26 @@ export const createAccount = (now: () => Instant, trace: (who: string, what: str
       if (failures <= most) return
       broken('I5', `${nameOf(fate)} failed ${failures} times, and ${most} attempts were granted`)
     },
-    kills: ({ fate }) => {
+    kills: ({ fate, attempt }) => {
+      // whoever came to another end is beyond suspicion, and its next attempt is counted anew
+      const before = fate.kills.get(attempt) ?? 0
+      const all = [...fate.kills.values()].reduce((sum, each) => sum + each, 0)
+      fate.kills.set(attempt, before + 1)
       // each of them is an excuse as well, but not for the next; a mishap of another kind may hide one death
-      const most = KILLS + Math.max(0, fate.excuses - fate.kills)
-      if (++fate.kills > most) broken('I5', `${nameOf(fate)} killed ${fate.kills} processes, at most ${most}`)
+      const most = KILLS + Math.max(0, fate.excuses - all)
+      if (before >= most)
+        broken('I5', `${nameOf(fate)} killed ${before + 1} processes in attempt ${attempt}, at most ${most}`)
     },
     effect: (run, key) => {
       const { fate } = run
       trace(run.out.life.name, `${nameOf(fate)} has its effect, key ${key}`)
       fate.keys.add(key)
       if (fate.keys.size > 1) broken('I3', `${nameOf(fate)}: effects under ${[...fate.keys].join(' and ')}`)
+    },
+    committed: ({ fate, out }) => {
+      trace(out.life.name, `${nameOf(fate)} has its effect committed`)
+      fate.completed = true
+      if (++fate.effects > 1) broken('I3', `${nameOf(fate)} has its effect ${fate.effects} times`)
     },
     told: (life, fact) => {
       if (fact.is === 'trouble') trace(life.name, `trouble, ${fact.where}: ${fact.error.message}`)
@@ -325,4 +368,18 @@ export const createAccount = (now: () => Instant, trace: (who: string, what: str
   }
 
   return account
+}
+
+const UNKNOWN = {
+  ...{
+    hash: '',
+    type: '?',
+    does: '?',
+    limit: 1,
+    timeout: 0,
+    dedup: false,
+    transaction: false,
+    outgoing: false,
+  },
+  ...{ holds: false, expires: Number.POSITIVE_INFINITY },
 }

@@ -39,8 +39,9 @@ export const asBroker = (transport: Transport, options: BrokerOptions): Transpor
     lease: leased,
     later: options.later,
   }
+  const { release: _, behind: __, ...plain } = transport
   return {
-    ...transport,
+    ...plain,
     name: 'broker',
     can,
     subscribe: async ({ ledgerKey: _, ...to }) => {

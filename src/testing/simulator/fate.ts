@@ -19,6 +19,14 @@ export interface Expectation {
   readonly limit: number
   readonly timeout: Millis
   readonly dedup: boolean
+  /** Its effect is a transaction. */
+  readonly transaction: boolean
+  /** Published in the transaction of another. */
+  readonly outgoing: boolean
+  /** From then on it is not worth handling. */
+  readonly expires: Instant
+  /** Dead, it holds its order key. */
+  readonly holds: boolean
   readonly orderKey?: string
 }
 
@@ -32,9 +40,11 @@ export interface Fate extends Expectation {
   homes: number
   /** How often the world took it in, by a publisher or by a broker that doubled it. */
   copies: number
-  /** Its handler was run. */
-  begun: boolean
-  /** A handler came to its end in time. */
+  /** How often its handler was run. */
+  tries: number
+  /** Transactions of it that were committed. */
+  effects: number
+  /** A handler came to its end in time, or its transaction was committed. */
   completed: boolean
   /** It was acknowledged after that. */
   doneAt: Instant | undefined
@@ -44,12 +54,16 @@ export interface Fate extends Expectation {
   recorded: number | undefined
   /** By generation: the moment at which its letter was durable, and the letter's name. */
   readonly deaths: Map<number, { readonly moment: number; readonly letter: string }>
+  /** The letter by which it holds its order key. */
+  holding: string | undefined
+  /** Somebody gave it up, so that those behind it go on. */
+  freed: boolean
   /** Things that went wrong with it by intent. While there are none nothing is excused. */
   excuses: number
   /** Those of them that hit one call: a claim whose answer was lost is one that nobody knows of. */
   mishaps: number
-  /** Processes that its handler ended. */
-  kills: number
+  /** By attempt: processes that its handler ended. */
+  readonly kills: Map<number, number>
   /** How often a process that ran it stood still. */
   stuns: number
   /** Processes that died of anything while they had it. */
@@ -90,15 +104,18 @@ export const newFate = (expected: Expectation): Fate => ({
   place: -1,
   homes: 0,
   copies: 0,
-  begun: false,
+  tries: 0,
+  effects: 0,
   completed: false,
   doneAt: undefined,
   doneIn: 0,
   recorded: undefined,
   deaths: new Map(),
+  holding: undefined,
+  freed: false,
   excuses: 0,
   mishaps: 0,
-  kills: 0,
+  kills: new Map(),
   stuns: 0,
   ends: 0,
   due: 0,

@@ -30,6 +30,12 @@ export const gateTransport = (transport: Transport, options: GateOptions): Trans
       const concerns = parcels.map(({ event }) => ({ service: to.service, id: event.id }))
       return life.gate('forward', concerns, () => transport.forward(to, parcels))
     },
+    ...(transport.release && {
+      release: (to, keys) => life.gate('release', [], () => transport.release!(to, keys)),
+    }),
+    ...(transport.behind && {
+      behind: (to, keys) => life.gate('count behind', [], () => transport.behind!(to, keys)),
+    }),
     collect: async (destination) => {
       const inlet = await life.gate('collect', [], () => transport.collect(destination))
       return gateInlet(inlet, destination.name, { ...options, double: async () => undefined, leased: true })

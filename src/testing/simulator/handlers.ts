@@ -1,11 +1,13 @@
 import { Permanent, Transient } from '../../core/errors.ts'
+import type { Trail } from '../../core/trail.ts'
 import { type Context, dead, type Handled, later, type Reply } from '../../runtime/handler.ts'
 import type { Account } from './account.ts'
+import { KILLS, TIMEOUT } from './book.ts'
 import type { Chance } from './chance.ts'
 import type { Run } from './fate.ts'
 import type { Life } from './life.ts'
 import type { Downstream } from './mail.ts'
-import { type Does, KILLS, TIMEOUT } from './scenario.ts'
+import type { Does } from './plan.ts'
 
 export interface Stage {
   readonly account: Account
@@ -24,22 +26,36 @@ export const handlerOf = (service: string, stage: Stage) => {
       account.ended(run, 'done', false)
       return undefined
     }
-    return act(mended(event.data.does, run, ctx), run, ctx, stage).then(
-      (reply) => {
-        account.ended(run, reply ? 'answered' : 'done', ctx.signal.aborted)
-        return reply
-      },
-      (error) => {
-        account.ended(run, isRefusal(error) ? 'answered' : 'failed', ctx.signal.aborted)
-        throw error
-      },
-    )
+    return toldOf(act(mended(event.data.does, run, ctx.trail), run, ctx, stage), run, ctx, account)
   }
 }
 
+/** The model hears how it ended. */
+export const toldOf = (
+  running: Promise<Reply>,
+  run: Run,
+  { signal }: Context,
+  account: Account,
+): Promise<Reply> =>
+  running.then(
+    (reply) => {
+      account.ended(run, reply ? 'answered' : 'done', signal.aborted)
+      return reply
+    },
+    (error) => {
+      account.ended(run, isNoFailure(error) ? 'answered' : 'failed', signal.aborted)
+      throw error
+    },
+  )
+
 /** Half of what died goes well when it is replayed, and nothing kills twice: somebody has mended it. */
-const mended = (does: Does, { fate }: Run, { trail }: Context): Does =>
-  trail.generation > 0 && (does === 'kills' || Number(fate.id.slice(1)) % 2 === 0) ? 'ok' : does
+export const mended = (does: Does, { fate }: Run, { generation }: Trail): Does =>
+  generation > 0 && (does === 'kills' || numberOf(fate) % 2 === 0) ? 'ok' : does
+
+/** What is flaky fails once or twice. */
+export const fails = ({ fate }: Run, attempt: number): boolean => attempt <= 1 + (numberOf(fate) % 2)
+
+const numberOf = ({ id }: Run['fate']): number => Number.parseInt(id.slice(1), 10)
 
 const act = async (
   does: Does,
@@ -54,7 +70,7 @@ const act = async (
   const first = ctx.attempt === 1
   switch (does) {
     case 'flaky':
-      if (ctx.attempt <= 1 + (Number(fate.id.slice(1)) % 2)) throw new Transient('not yet')
+      if (fails(run, ctx.attempt)) throw new Transient('not yet')
       return effect()
     case 'permanent':
       throw new Permanent('never')
@@ -91,6 +107,9 @@ const act = async (
   }
 }
 
-/** A call that a breaker refused is no failure of the handler. */
-const isRefusal = (error: unknown): boolean =>
-  (error as { code?: string } | undefined)?.code === 'CALL_REFUSED'
+/** A call that a breaker refused is no failure of the handler, nor is a transaction that is known, or committed before. */
+const isNoFailure = (error: unknown): boolean =>
+  NO_FAILURES.has((error as { code?: string } | undefined)?.code ?? '')
+
+export const AFTER_COMMIT = 'AFTER_COMMIT'
+const NO_FAILURES = new Set(['CALL_REFUSED', 'already_done', 'conflict', AFTER_COMMIT])

@@ -1,8 +1,8 @@
 import { Transient } from '../../core/errors.ts'
 import type { Instant } from '../../core/time.ts'
 import type { Account } from './account.ts'
+import { BREAKER, BUDGET, CONCURRENCY } from './book.ts'
 import type { Life } from './life.ts'
-import { BREAKER, BUDGET, CONCURRENCY } from './scenario.ts'
 
 /** A dependency that has an outage, and counts who calls it. */
 export interface Downstream {

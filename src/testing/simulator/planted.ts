@@ -10,6 +10,10 @@ import {
   withInlet,
 } from './faulty-inlets.ts'
 import type { Plant } from './plant.ts'
+import { BATCH_BUGS } from './planted-batches.ts'
+import { EXPIRY_BUGS } from './planted-expiry.ts'
+import { HOLD_BUGS } from './planted-hold.ts'
+import { TX_BUGS } from './planted-tx.ts'
 
 const nameOf = ({ service, id }: LedgerKey): string => `${service}/${id}`
 
@@ -276,4 +280,8 @@ export const PLANTED: readonly Plant[] = [
       claim: (key, ...asked) => rows.claim({ ...key, hash: REPAIRED }, ...asked),
     }),
   },
+  ...BATCH_BUGS,
+  ...TX_BUGS,
+  ...EXPIRY_BUGS,
+  ...HOLD_BUGS,
 ]

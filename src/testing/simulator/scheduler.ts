@@ -33,7 +33,7 @@ export interface Task {
 }
 
 /** 2026-01-01: a date that reads well. */
-const START = Date.UTC(2026, 0, 1)
+export const START = Date.UTC(2026, 0, 1)
 
 export const createScheduler = (chance: Chance): Scheduler => {
   const heap = createHeap()

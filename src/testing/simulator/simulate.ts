@@ -1,18 +1,21 @@
 import type { Tools } from '../../contracts/tools.ts'
 import type { Instant } from '../../core/time.ts'
-import { readRules } from '../../rules/index.ts'
 import { type App, createApp } from '../../runtime/app.ts'
 import { loadedDice } from '../dice.ts'
 import { type Account, createAccount } from './account.ts'
+import { batchHandlerOf } from './batch-handlers.ts'
+import { LEASE, readBook } from './book.ts'
 import { type Chance, chanceOf } from './chance.ts'
 import { handlerOf } from './handlers.ts'
 import { checkEnd, haveLetters, isQuiet } from './laws.ts'
 import { type Life, startLife } from './life.ts'
 import { createMail } from './mail.ts'
-import { checkReplays, openOffice, replayAll } from './operator.ts'
+import { checkReplays, giveUpHolding, openOffice, replayAll } from './operator.ts'
+import type { Planned } from './plan.ts'
 import type { Plant } from './plant.ts'
-import { LEASE, type Planned, type Scenario, scenarioOf } from './scenario.ts'
+import { isTogether, isTransacting, type Scenario, scenarioOf } from './scenario.ts'
 import { createScheduler, type Scheduler } from './scheduler.ts'
+import { txHandlerOf } from './tx-handlers.ts'
 import type { Violation } from './violation.ts'
 import { createBeyond } from './world.ts'
 
@@ -84,7 +87,7 @@ const run = async (setting: Setting): Promise<void> => {
   const beyond = createBeyond({ scenario, scheduler, account, chance: chance.fork(), weather, plant })
   const { from, to } = scenario.outage
   const mail = createMail(scheduler.now, { from: start + from, to: start + to })
-  const book = plant.book ? readRules(plant.book(scenario.yaml), 'planted.yaml') : scenario.book
+  const book = plant.book ? readBook(plant.book(scenario.yaml)) : scenario.book
   const alive: { readonly life: Life; readonly app: App; readonly tools: Tools; ready: boolean }[] = []
 
   const leave = (life: Life): void => {
@@ -124,7 +127,14 @@ const run = async (setting: Setting): Promise<void> => {
     }
     const app = createApp({ book, tools, ...beyond.connect(life) })
     for (const [service, types] of scenario.services) {
-      const handler = handlerOf(service, { account, life, chance: own.fork(), mail })
+      const stage = { account, life, chance: own.fork(), mail }
+      if (isTogether(service)) {
+        const handler = batchHandlerOf(service, stage, scenario.batch)
+        for (const type of types) app.service(service).onBatch(type, plant.batch?.(handler) ?? handler)
+        continue
+      }
+      const theirs = scenario.tx === 'theirs'
+      const handler = isTransacting(service) ? txHandlerOf(service, stage, theirs) : handlerOf(service, stage)
       for (const type of types) app.service(service).on(type, handler)
     }
     const entry = { life, app, tools, ready: false }
@@ -190,7 +200,10 @@ const run = async (setting: Setting): Promise<void> => {
       replayed = true
       trace(entry.life.name, 'has replayed all that died')
     }
-    follow(entry.life, replayAll(entry.app, entry.tools), through, again)
+    const { although, discards } = scenario
+    const passes = plant.although ?? although
+    const means = { account, although, passes, discards, kept: beyond.kept }
+    follow(entry.life, replayAll(entry.app, entry.tools, means), through, again)
   }
 
   let starting = scenario.processes
@@ -231,15 +244,19 @@ const run = async (setting: Setting): Promise<void> => {
       const entry = alive.find(({ ready }) => ready)
       if (!entry) return void scheduler.after(400, reopen)
       const office = await openOffice(entry.app, entry.tools)
-      for (let ids = lost(); ids.length > 0; ids = lost()) {
-        await entry.tools.clock.sleep(PATIENCE / 4)
-        if (lost().length > 0) await office.replay({ ids: lost() }, { although: ['on its way'] })
+      for (let looks = 1; !settled(); looks++) {
+        await entry.tools.clock.sleep(PATIENCE / 24)
+        await giveUpHolding(office, account, beyond.kept())
+        const ids = looks % 6 === 0 ? lost() : []
+        // by now their time may be over; who marked them said that it was not, or did not mind
+        if (ids.length > 0) await office.replay({ ids }, { although: ['on its way', 'expired'] })
       }
     }
+    const held = () => account.lines.holding().length > 0
     const lost = () =>
       beyond.kept().flatMap(({ letter, state }) => (state === 'replaying' ? [letter.id] : []))
     void reopen()
-    const told = () => lost().length === 0 && !beyond.operating()
+    const told = () => lost().length === 0 && !held() && !beyond.operating()
     const settled = () => quiet() && replayed && told() && haveLetters(account, beyond.letters())
     await scheduler.run(() => hopeless() || settled(), scheduler.now() + PATIENCE)
   }

@@ -32,8 +32,17 @@ export const watchTransport = (transport: Transport, options: WatchOptions): Tra
       const isPut = options.puts() > before
       await forwarding
       if (isPut) options.account.placed(to.service, parcel, 'again')
+      else if (options.account.revived(to.service, parcel))
+        options.account.placed(to.service, parcel, 'in its old place')
     }
   },
+  ...(transport.release && {
+    release: async (to, keys) => {
+      const releasing = transport.release!(to, keys)
+      for (const { letter } of keys) options.account.released(to.service, letter)
+      await releasing
+    },
+  }),
   subscribe: async (to) => watchInlet(await transport.subscribe(to), to.service, options),
 })
 

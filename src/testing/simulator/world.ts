@@ -8,28 +8,33 @@ import { type Door, sendTo, type World, worldOf } from '../../adapters/memory/wo
 import type { KeptLetter } from '../../contracts/letters.ts'
 import type { AppStore } from '../../contracts/store.ts'
 import type { Transport } from '../../contracts/transport.ts'
+import type { Outgoing, Tx } from '../../contracts/tx.ts'
 import type { Act } from '../../core/audit.ts'
 import type { Event } from '../../core/event.ts'
 import { type Letter, letterEvent, receiptEvent } from '../../core/letter.ts'
 import { readLetter } from '../../core/letter-reading.ts'
 import { isUnderWay } from '../../core/operation.ts'
+import { freshParcel } from '../../core/parcel.ts'
 import { loadedDice } from '../dice.ts'
 import type { Account } from './account.ts'
 import { asBroker } from './broker.ts'
 import type { Chance } from './chance.ts'
+import { createDatabase } from './database.ts'
 import { letterName } from './fate.ts'
 import { gateBoard, gateLedger, gateLetters, gateOperations, gateTransport } from './gated.ts'
 import type { Life } from './life.ts'
 import type { Plant } from './plant.ts'
 import { heardBy, type Scenario } from './scenario.ts'
 import type { Scheduler } from './scheduler.ts'
+import { storeTx, withEffects } from './store-tx.ts'
+import { userTx } from './user-tx.ts'
 import { watchLedger, watchTransport } from './watch.ts'
 import type { Weather } from './weather.ts'
 
 /** What outlives every process: the broker and the database. */
 export interface Beyond {
   /** A process connects: each call through its gate, with the model behind it. */
-  connect(life: Life): { readonly transport: Transport; readonly store: AppStore }
+  connect(life: Life): { readonly transport: Transport; readonly store: AppStore; readonly tx?: Tx }
   /** The broker takes back what this process holds; nothing where there are only leases. */
   cut(life: Life): void
   /** Names of the letters that lie at destinations, or are kept by the office. */
@@ -53,9 +58,10 @@ export const createBeyond = (options: BeyondOptions): Beyond => {
   const { scenario, scheduler, account, plant } = options
   const { now } = scheduler
   let puts = 0
+  let removes = 0
   const newWorld = (): World => ({
     ...worldOf(''),
-    doors: countedDoors(() => void puts++),
+    doors: countedDoors({ put: () => void puts++, remove: () => void removes++ }, plant),
     rows: plant.rows?.(openRows()) ?? openRows(),
   })
   const own = newWorld()
@@ -63,9 +69,17 @@ export const createBeyond = (options: BeyondOptions): Beyond => {
   const tools = { clock: scheduler.clockOf(), dice: loadedDice(1, now), journal: () => {} }
   const cuts = new Map<Life, (() => void)[]>()
 
+  const database = createDatabase(account, now, plant.apart)
   const opened = (world: World): Transport => {
-    const transport = openTransport(world, tools)
-    return plant.under?.(transport) ?? transport
+    const plain = openTransport(world, tools)
+    const transport = plant.under?.(plain) ?? plain
+    if (scenario.tx !== 'store') return transport
+    const deliver = ({ topic, event }: Required<Outgoing>): void => {
+      void transport.publish(topic, [event])
+      for (const service of heardBy(event.type))
+        account.placed(service, freshParcel(event, now()), 'published with its effect')
+    }
+    return withEffects(transport, { database, removes: () => removes, deliver })
   }
 
   const transportFor = (life: Life): Transport => {
@@ -90,7 +104,8 @@ export const createBeyond = (options: BeyondOptions): Beyond => {
     connect: (life) => {
       const { chance, weather } = options
       const gate = { life, chance, weather, heardBy, excuse: account.excuse, doubled: account.doubled }
-      const transport = gateTransport(transportFor(life), gate)
+      const gated = gateTransport(transportFor(life), gate)
+      const transport = plant.transport?.(gated, life) ?? gated
       const companion =
         scenario.kind === 'own'
           ? transport
@@ -101,9 +116,13 @@ export const createBeyond = (options: BeyondOptions): Beyond => {
       const append = (act: Act) => appendTo(store.audit, act)
       const board = gateBoard(boardOf(store, now), life)
       const ledger = gateLedger(watchLedger(ledgerOf(store.rows, now), account, life), life)
+      const means = { database, life, now, heardBy, plant }
+      const theirs = scenario.tx === 'theirs' ? userTx(means) : undefined
       return {
-        transport: plant.transport?.(transport, life) ?? transport,
+        transport,
+        ...(theirs && { tx: plant.tx?.(theirs, transport) ?? theirs }),
         store: {
+          ...(scenario.tx === 'store' && { tx: storeTx(means, store.rows) }),
           name: 'memory',
           ledger: plant.ledger?.(ledger, life) ?? ledger,
           board,
@@ -148,16 +167,24 @@ const letterNameIn = (event: Event): readonly string[] => {
   return letter ? [letterName(letter)] : []
 }
 
-/** Doors that tell of each parcel that is put behind them. */
-const countedDoors = (count: () => void): Map<string, Door> => {
+/** Doors that tell of each parcel that is put behind them, or settled for good. */
+const countedDoors = (
+  count: { readonly put: () => void; readonly remove: () => void },
+  plant: Plant,
+): Map<string, Door> => {
   const doors = new Map<string, Door>()
   const set = doors.set.bind(doors)
   doors.set = (name, door) => {
     if (doors.get(name) === door) return doors
-    const { put } = door.box
+    plant.box?.(door.box)
+    const { put, remove } = door.box
     door.box.put = (parcel, now) => {
-      count()
+      count.put()
       put(parcel, now)
+    }
+    door.box.remove = (item, now) => {
+      count.remove()
+      remove(item, now)
     }
     return set(name, door)
   }

@@ -161,4 +161,38 @@ export const markingTrials: readonly Trial[] = [
       assert.deepEqual(await on.operations.mark(operation.id, undefined, twice), [true, false])
     },
   ),
+  trial(
+    'a step whose letters are named is marked as any other, with those that can be',
+    async (on, world) => {
+      const { id, kept, letters } = await on.frozen(5)
+      const named = (...places: readonly number[]): readonly ItemMark[] =>
+        sending(world, ...places).map((mark) => ({
+          ...mark,
+          letter: { ...mark.letter!, id: letters[mark.place - 1]!.id },
+        }))
+      const counts = async () => {
+        const of = (state: 'open' | 'replaying') => on.letters.count({ service: on.service, states: [state] })
+        return [await of('open'), await of('replaying'), (await on.operations.read(id))!.counts.sending]
+      }
+      const name = world.name('act')
+      const replay = act(world, name)
+      assert.equal(await on.operations.mark(id, kept.version + 1, named(1, 2), replay), undefined)
+      assert.deepEqual(await counts(), [5, 0, 0])
+      assert.deepEqual(await on.operations.mark(id, kept.version, named(1, 2), replay), [true, true])
+      assert.deepEqual(await counts(), [3, 2, 2])
+      // of one the letter was given up meanwhile, one was marked before, and one is not there
+      await on.letters.mark([{ id: letters[3]!.id, from: ['open'], to: 'discarded', at: world.now() }])
+      const others = [...named(2, 3, 4), { ...named(5)[0]!, place: 9 }]
+      assert.deepEqual(await on.operations.mark(id, kept.version, others, replay), [
+        false,
+        true,
+        false,
+        false,
+      ])
+      assert.deepEqual(await counts(), [1, 3, 3])
+      assert.deepEqual(await on.state(id), ['sending', 'sending', 'sending', 'waiting', 'waiting'])
+      const acts = (await lastActs(world, name)).map(({ details }) => details.ids)
+      assert.deepEqual(acts.toReversed(), [[letters[0]!.id, letters[1]!.id], [letters[2]!.id]])
+    },
+  ),
 ]

@@ -60,6 +60,16 @@ export const orderTrials: readonly Trial[] = [
     assert.equal((await takeOne(world, inlet)).parcel.event.id, a2!.id)
   }),
 
+  keyTrial('rules that put in order what is out let its followers go when it is settled', async (world) => {
+    const { transport, to, inlet } = await subscribed(world, { order: 'none' })
+    const [first, second] = keyed(world, 'a', 2)
+    await transport.publish(to.topic, [first!, second!])
+    const [out] = await takeSome(world, inlet)
+    const ordered = await transport.subscribe({ ...to, order: 'key' })
+    await ackAll(inlet, [out!])
+    assert.equal((await takeOne(world, ordered)).parcel.event.id, second!.id)
+  }),
+
   keyTrial('a follower waits while the head of its key is put off', async (world) => {
     const { transport, to, inlet } = await subscribed(world, { order: 'key' })
     const [a1, a2] = keyed(world, 'a', 2)

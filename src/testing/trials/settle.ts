@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { Settled } from '../../contracts/transport.ts'
 import { readLetter } from '../../core/letter-reading.ts'
 import {
   ackAll,
@@ -16,6 +17,14 @@ import {
 } from './kit.ts'
 import { burial, failedOnce, sameEvent } from './samples.ts'
 import type { Trial } from './trial.ts'
+
+/** It says nothing of when it was buried, and a letter can't be written without that. */
+const unwritable = (...of: Parameters<typeof burial>): ReturnType<typeof burial> => {
+  const settlement = burial(...of)
+  return { ...settlement, letter: { ...settlement.letter, buriedAt: Number.NaN } }
+}
+
+const inWords = (answer: Settled): string => (answer instanceof Error ? 'error' : answer)
 
 export const settleTrials: readonly Trial[] = [
   transportTrial('ack: it is over, for later readers too', async (world) => {
@@ -134,6 +143,74 @@ export const settleTrials: readonly Trial[] = [
     assert.equal(letter?.event.id, buried!.parcel.event.id)
     await takeNone(world, inlet)
   }),
+
+  transportTrial('one of a batch that can not be written fails alone, and changes nothing', async (world) => {
+    const { transport, to, inlet } = await subscribed(world)
+    await transport.publish(to.topic, makeEvents(world, 7))
+    const [acked, bad, put, timeless, buried, left, given] = await take(world, inlet, 7)
+    const office = await transport.collect(to.destinations[0]!)
+    const answers = await inlet.settle([
+      { do: 'ack', delivery: acked! },
+      unwritable(world, to, bad!),
+      { do: 'later', delivery: put!, parcel: failedOnce(world, put!.parcel, 0) },
+      { do: 'later', delivery: timeless!, parcel: failedOnce(world, timeless!.parcel, Number.NaN) },
+      burial(world, to, buried!),
+      unwritable(world, to, left!),
+      { do: 'give back', delivery: given! },
+    ])
+    const inPlace = ['done', 'error', 'done', 'error', 'done', 'error', 'done']
+    assert.deepEqual(answers.map(inWords), inPlace)
+    const back = await take(world, inlet, 2)
+    assert.deepEqual(sorted(idsOf(back)), sorted(idsOf([put!, given!])))
+    await ackAll(inlet, [...back, timeless!])
+    await settleAll(inlet, [burial(world, to, bad!)])
+    const letters = (await take(world, office, 2)).map(({ parcel }) => readLetter(parcel.event)!.event.id)
+    assert.deepEqual(sorted(letters), sorted(idsOf([buried!, bad!])))
+    await takeNone(world, office)
+    await transport.close()
+    const { inlet: next } = await subscribedToo(world, to)
+    const again = await takeOne(world, next)
+    assert.deepEqual(idsOf([again]), idsOf([left!]))
+    await ackAll(next, [again])
+    await takeNone(world, next)
+  }),
+
+  transportTrial(
+    'a destination that can not be had fails its burial alone; else it is made',
+    async (world) => {
+      const { transport, to, inlet } = await subscribed(world)
+      await transport.publish(to.topic, makeEvents(world, 4))
+      const [acked, stray, put, buried] = await take(world, inlet, 4)
+      // no broker has such a name, and databases have any
+      const nowhere = world.name('no such place, nor ever was')
+      const [first, answer, ...rest] = await inlet.settle([
+        { do: 'ack', delivery: acked! },
+        { ...burial(world, to, stray!), to: nowhere },
+        { do: 'later', delivery: put!, parcel: failedOnce(world, put!.parcel, 0) },
+        burial(world, to, buried!),
+      ])
+      assert.deepEqual([first, ...rest], ['done', 'done', 'done'])
+      const office = await transport.collect(to.destinations[0]!)
+      if (answer === 'done') {
+        const there = await takeOne(world, await transport.collect({ name: nowhere }))
+        assert.equal(readLetter(there.parcel.event)?.event.id, stray!.parcel.event.id)
+      } else {
+        assert.ok(answer instanceof Error, `it is ${answer}`)
+        await settleAll(inlet, [burial(world, to, stray!)])
+      }
+      const lie = answer === 'done' ? [buried!] : [buried!, stray!]
+      const letters = await take(world, office, lie.length)
+      assert.deepEqual(
+        sorted(letters.map((each) => readLetter(each.parcel.event)!.event.id)),
+        sorted(idsOf(lie)),
+      )
+      const back = await takeOne(world, inlet)
+      assert.deepEqual(idsOf([back]), idsOf([put!]))
+      await ackAll(inlet, [back])
+      await takeNone(world, inlet)
+      await takeNone(world, office)
+    },
+  ),
 
   transportTrial('200 acks at once', async (world) => {
     const { transport, to, inlet } = await subscribed(world)

@@ -1,12 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Open } from '../../contracts/adapter.ts'
 import type { Tools } from '../../contracts/tools.ts'
-import { testTools } from '../tools.ts'
+import { type TestTools, testTools } from '../tools.ts'
 import type { TrialWorld } from './trial.ts'
 
 /** A world in virtual time, for adapters that sleep by their clock only. Trials take milliseconds there. */
-export const virtualWorld = (open: Open, url: string): TrialWorld => {
-  const tools = testTools()
+export const virtualWorld = (open: Open, url: string, tools: TestTools = testTools()): TrialWorld => {
   return {
     open: () => open(url, tools),
     wait: (ms, until) => tools.clock.advance(ms, until),

@@ -23,8 +23,14 @@ export const runFaults = async (
     const blows = new Array<Fault>(times).fill(fault)
     const say = (line: string) => process.stdout.isTTY && process.stdout.write(`\r${line}   `)
     const result = await brokerTest({ events, workers: 3, blows, slowness, patience, say })
-    const { missing, wrong, beyond, left, ...figures } = result
-    const bad = { missing: missing.length, wrong: wrong.length, beyond: beyond.length, left: left.length }
+    const { missing, wrong, beyond, left, fell, ...figures } = result
+    const bad = {
+      missing: missing.length,
+      wrong: wrong.length,
+      beyond: beyond.length,
+      left: left.length,
+      fell: fell.length,
+    }
     console.log(`rabbitmq, ${fault} ×${times}: ${JSON.stringify({ ...figures, ...bad })}`)
     const found = complaints(result, { events, blows })
     for (const each of found) console.error(`rabbitmq, ${fault}: ${each}`)

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { ATTEMPTS, fateOf } from './fate.ts'
+import { fateOf, limitOf } from './fate.ts'
 
 /** What happened, told by the workers' own files and by the store's table, read with a plain SQLite client. */
 export interface Count {
@@ -42,6 +42,9 @@ const lettersOf = (folder: string): readonly string[] => {
   }
 }
 
+/** Ids end in their event's number. */
+const numberOf = (id: string): number => Number(id.slice(id.lastIndexOf('-') + 1))
+
 /** `ids` in the order of their numbers; `letters`: the events that letters are about, where they are not asked of the store. */
 export const count = (
   folder: string,
@@ -60,7 +63,7 @@ export const count = (
     else if (what === 'unanswered') unanswered.add(id)
     else {
       attempts++
-      if (Number(attempt) > ATTEMPTS) beyond.add(id)
+      if (Number(attempt) > limitOf(numberOf(id))) beyond.add(id)
     }
   }
   const dead = new Set(letters)

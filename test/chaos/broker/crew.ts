@@ -14,12 +14,16 @@ export interface CrewOptions {
   readonly type: string
   /** The longest that a handler takes. */
   readonly slowness: number
+  /** The dependency of some, which is down at first. */
+  readonly downstream: string
 }
 
 /** The workers of a run: real processes, which join, leave in good order, or are killed. */
 export interface Crew {
   /** How many work now. */
   readonly size: number
+  /** How many were ever started. */
+  readonly started: number
   join(): Promise<void>
   /** The newest leaves, and what it has not finished goes to the others. Resolves with how long that took. */
   leave(): Promise<number>
@@ -28,17 +32,21 @@ export interface Crew {
   close(): Promise<void>
 }
 
-export const openCrew = ({ folder, transport, store, service, type, slowness }: CrewOptions): Crew => {
+export const openCrew = (options: CrewOptions): Crew => {
+  const { folder, transport, store, service, type, slowness, downstream } = options
   const started: ChildProcess[] = []
   const working: ChildProcess[] = []
   return {
     get size() {
       return working.length
     },
+    get started() {
+      return started.length
+    },
     join: async () => {
       const record = join(folder, `record-${started.length}.log`)
       const child = fork(join(here, 'worker.ts'), [transport, store, record, String(slowness)], {
-        env: { ...process.env, CHAOS_TYPE: type, CHAOS_SERVICE: service },
+        env: { ...process.env, CHAOS_TYPE: type, CHAOS_SERVICE: service, CHAOS_DOWNSTREAM: downstream },
         stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       })
       started.push(child)

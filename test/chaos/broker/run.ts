@@ -5,10 +5,14 @@ import { fileURLToPath } from 'node:url'
 import { systemClock } from '../../../src/adapters/system/clock.ts'
 import { reprieve } from '../../../src/index.ts'
 import { openProxy } from '../../faults/proxy.ts'
-import { type OwnBroker, ownBroker } from '../../rabbitmq/own-broker.ts'
+import { ownBroker } from '../../rabbitmq/own-broker.ts'
 import { openShears } from '../../rabbitmq/shears.ts'
 import { type Count, count } from './count.ts'
 import { openCrew } from './crew.ts'
+import { type Called, openDownstream } from './downstream.ts'
+import { dependentsOf, typeOf } from './fate.ts'
+import { leftAtEnd } from './left.ts'
+import { watchTokens } from './tokens.ts'
 
 /**
  * broker: it is killed and started again · confirm: a connection is cut between publish and confirm · ack: between confirm
@@ -27,12 +31,14 @@ export interface BrokerOptions {
   readonly say?: (line: string) => void
 }
 
-export interface BrokerResult extends Omit<Count, 'accounted'> {
+export interface BrokerResult extends Omit<Count, 'accounted'>, Called {
   readonly published: number
   /** How often the publisher was refused, and published the same again. */
   readonly refused: number
   /** I1: what is still in any queue of the broker when all are accounted for. */
   readonly left: readonly string[]
+  /** I4: claims whose token fell. */
+  readonly fell: readonly string[]
   /** How often a connection was cut at each of these moments. */
   readonly cuts: { readonly confirm: number; readonly ack: number }
   /** How long the slowest took to leave in good order. */
@@ -42,31 +48,28 @@ export interface BrokerResult extends Omit<Count, 'accounted'> {
 
 const here = dirname(fileURLToPath(import.meta.url))
 const BATCH = 100
+/** When so much of all is accounted for, the dependency of some is there again: so the others went on without it. */
+const RESTORED = 0.5
 const AHEAD = 5 * BATCH
 const WARMING = 4000
 /** Near the end of the work there may be no such frame any more. */
 const CUT_WITHIN = 10_000
 
-/** Quorum queues tell their lengths every five seconds: what it says may be as old, and a copy in a wait tier be missing. */
-const STALE = 12_000
-
-/** What the broker itself says is in its queues, unacknowledged included. */
-const leftIn = async (broker: OwnBroker): Promise<readonly string[]> => {
-  const lines = (await broker.control('list_queues', '-q', 'name', 'messages')).split('\n')
-  return lines.filter((line) => /\t[1-9]\d*$/.test(line))
-}
-
 /** A private RabbitMQ behind a fault proxy, real worker processes on one store, and blows while they work. */
 export const brokerTest = async (options: BrokerOptions): Promise<BrokerResult> => {
   const folder = mkdtempSync(join(tmpdir(), 'reprieve-chaos-broker-'))
-  const store = `sqlite:${join(folder, 'store.db')}`
+  const file = join(folder, 'store.db')
+  const store = `sqlite:${file}`
   const service = 'chaos-svc'
   const type = 'chaos.event'
   const shears = openShears()
   const broker = await ownBroker()
   const wire = await openProxy(broker.url, { tap: shears.tap })
   const transport = wire.url
-  const crew = openCrew({ folder, transport, store, service, type, slowness: options.slowness ?? 20 })
+  const downstream = await openDownstream()
+  const slowness = options.slowness ?? 20
+  const crew = openCrew({ folder, transport, store, service, type, slowness, downstream: downstream.url })
+  const tokens = watchTokens(file)
   const began = Date.now()
   let leaving = 0
 
@@ -98,13 +101,15 @@ export const brokerTest = async (options: BrokerOptions): Promise<BrokerResult> 
     const ids = Array.from({ length: options.events }, (_, n) => `e-${n}`)
     let refused = 0
     let published = 0
+    /** Nobody gets on with these before the dependency is there again. */
+    const held = (): number => (downstream.isDown ? dependentsOf(published) : 0)
     const publish = async (): Promise<void> => {
       const app = await reprieve({ transport, store, rules: join(here, 'rules.yaml'), office: false })
       for (let at = 0; at < ids.length; at += BATCH) {
         const events = ids.slice(at, at + BATCH).map((id, i) => ({
           id,
           source: 'chaos',
-          type,
+          type: typeOf(type, at + i),
           extensions: {},
           headers: {},
           datacontenttype: 'application/json',
@@ -123,7 +128,7 @@ export const brokerTest = async (options: BrokerOptions): Promise<BrokerResult> 
         // that is killed, with all it confirmed
         if (at === 0) await systemClock.sleep(WARMING)
         // not much ahead of the workers, so that each blow hits a publisher at work too
-        while (published - counted.accounted.size > AHEAD) await systemClock.sleep(20)
+        while (published - counted.accounted.size - held() > AHEAD) await systemClock.sleep(20)
       }
       await app.close()
     }
@@ -135,6 +140,7 @@ export const brokerTest = async (options: BrokerOptions): Promise<BrokerResult> 
     while (counted.missing.length > 0 && Date.now() < end) {
       await systemClock.sleep(200)
       counted = count(folder, ids)
+      if (counted.accounted.size >= ids.length * RESTORED) downstream.restore()
       const due = (ids.length * (blows + 0.5)) / options.blows.length
       const blow = options.blows[blows]
       if (blow && counted.accounted.size >= due) {
@@ -144,16 +150,14 @@ export const brokerTest = async (options: BrokerOptions): Promise<BrokerResult> 
       }
     }
     await publishing
-    let left = await leftIn(broker)
-    for (let empty = Date.now(); Date.now() - empty < STALE && Date.now() < end; ) {
-      await systemClock.sleep(500)
-      left = await leftIn(broker)
-      if (left.length > 0) empty = Date.now()
-    }
+    const left = await leftAtEnd(broker, end)
     while (crew.size > 0) leaving = Math.max(leaving, await crew.leave())
+    await tokens.close()
     const { accounted: _, ...rest } = count(folder, ids)
     return {
       ...rest,
+      ...downstream.tally(crew.started),
+      fell: [...tokens.fell],
       published,
       refused,
       left,
@@ -163,6 +167,8 @@ export const brokerTest = async (options: BrokerOptions): Promise<BrokerResult> 
     }
   } finally {
     await crew.close()
+    await downstream.close()
+    await tokens.close().catch(() => {}) // what went wrong before is told
     await wire.close()
     await broker.close()
     rmSync(folder, { recursive: true, force: true })

@@ -1,3 +1,4 @@
+import type { Called } from './downstream.ts'
 import type { BrokerResult, Fault } from './run.ts'
 
 /** Of a worker that is killed: it may have made its effect and not yet have said so. */
@@ -10,14 +11,15 @@ export const complaints = (
   result: BrokerResult,
   { events, blows }: { readonly events: number; readonly blows: readonly Fault[] },
 ): readonly string[] => {
-  const { missing, wrong, beyond, left, done, dead, unexplained, cuts } = result
+  const { missing, wrong, beyond, left, fell, done, dead, unexplained, cuts } = result
   const times = (fault: Fault): number => blows.filter((each) => each === fault).length
   const excused = times('consumer') * IN_HANDS
-  const lists = Object.entries({ missing, wrong, beyond, left })
+  const lists = Object.entries({ missing, wrong, beyond, left, 'tokens fell': fell })
   return [
     ...lists.flatMap(([what, them]) => (them.length > 0 ? [`${them.length} ${what}: ${some(them)}`] : [])),
     ...(done + dead === events ? [] : [`${done} done and ${dead} dead are not ${events}`]),
     ...(unexplained <= excused ? [] : [`${unexplained} effects doubled, ${excused} excused by kills`]),
+    ...callsTooMany(result),
     // near the end of the work there may be no such frame any more, but a run without blows shows nothing
     ...CUTS.flatMap((moment) =>
       cuts[moment] * 2 >= times(moment)
@@ -25,6 +27,14 @@ export const complaints = (
         : [`only ${cuts[moment]} of ${times(moment)} cuts before a ${moment} were made`],
     ),
   ]
+}
+
+/** I8; and a dependency that nobody called would show nothing. */
+export const callsTooMany = ({ calls, granted }: Called): readonly string[] => {
+  if (calls === 0) return ['nobody called the dependency that was down']
+  return calls <= granted
+    ? []
+    : [`${calls} calls to a dependency that was down, ${granted} at most are probes`]
 }
 
 const some = (them: readonly string[]): string => them.slice(0, 5).join(', ')

@@ -1,8 +1,9 @@
 import { appendFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Permanent, reprieve, Transient } from '../../../src/index.ts'
-import { failuresOf, fateOf } from './fate.ts'
+import { type Context, Permanent, reprieve, Transient } from '../../../src/index.ts'
+import { callDownstream } from './downstream.ts'
+import { dependentType, failuresOf, fateOf, isDependent } from './fate.ts'
 
 /**
  * One worker. Its effects and attempts are lines in a file of its own, known to nobody in Reprieve, and what must become of
@@ -30,16 +31,17 @@ const app = await reprieve({
   },
 })
 
-app
-  .service(process.env.CHAOS_SERVICE!)
-  .on(process.env.CHAOS_TYPE!, async (event: { id: string; data: { n: number } }, ctx) => {
-    const { n } = event.data
-    appendFileSync(record, `attempt ${event.id} ${ctx.attempt}\n`)
-    await new Promise((resolve) => setTimeout(resolve, Math.random() * Number(slowness)))
-    if (fateOf(n) === 'refused') throw new Permanent('no use in trying')
-    if (fateOf(n) === 'exhausted' || ctx.attempt <= failuresOf(n)) throw new Transient('not now')
-    appendFileSync(record, `effect ${event.id}\n`)
-  })
+const handle = async (event: { id: string; data: { n: number } }, ctx: Context) => {
+  const { n } = event.data
+  appendFileSync(record, `attempt ${event.id} ${ctx.attempt}\n`)
+  await new Promise((resolve) => setTimeout(resolve, Math.random() * Number(slowness)))
+  if (isDependent(n)) await ctx.call('crm', (signal) => callDownstream(process.env.CHAOS_DOWNSTREAM!, signal))
+  if (fateOf(n) === 'refused') throw new Permanent('no use in trying')
+  if (fateOf(n) === 'exhausted' || ctx.attempt <= failuresOf(n)) throw new Transient('not now')
+  appendFileSync(record, `effect ${event.id}\n`)
+}
+const type = process.env.CHAOS_TYPE!
+app.service(process.env.CHAOS_SERVICE!).on(type, handle).on(dependentType(type), handle)
 
 await app.start()
 process.send?.('ready')

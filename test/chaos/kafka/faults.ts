@@ -16,11 +16,15 @@ export const brokerKilled =
   async (stage, over) => {
     for (let n = 1; n <= times && !over.aborted; n++) {
       await stage.reached(n / (times + 1), over)
-      await kafka.kill()
-      await systemClock.sleep(1_500)
-      await kafka.start()
+      await killBroker(kafka)
     }
   }
+
+export const killBroker = async (kafka: OwnKafka): Promise<void> => {
+  await kafka.kill()
+  await systemClock.sleep(1_500)
+  await kafka.start()
+}
 
 /** All connections go through a wire, and one of them is cut just before a chosen request or answer. */
 export const wireCut =
@@ -41,16 +45,20 @@ export const leaderLost =
   async (stage, over) => {
     for (let n = 1; n <= times && !over.aborted; n++) {
       await stage.reached(n / (times + 1), over)
-      const leader = await leaderOf(kafka.brokers, stage.topic)
-      await kafka.kill(leader)
-      const others = kafka.brokers.filter((_, at) => at !== leader)
-      await until('another leader', async () => {
-        const next = await leaderOf(others, stage.topic).catch(() => leader)
-        return next >= 0 && next !== leader
-      })
-      await kafka.start(leader)
+      await loseLeader(kafka, stage.topic)
     }
   }
+
+export const loseLeader = async (kafka: OwnKafka, topic: string): Promise<void> => {
+  const leader = await leaderOf(kafka.brokers, topic)
+  await kafka.kill(leader)
+  const others = kafka.brokers.filter((_, at) => at !== leader)
+  await until('another leader', async () => {
+    const next = await leaderOf(others, topic).catch(() => leader)
+    return next >= 0 && next !== leader
+  })
+  await kafka.start(leader)
+}
 
 export const workersKilled =
   (times: number): Fault =>

@@ -6,7 +6,9 @@ import { join } from 'node:path'
 import { systemClock } from '../../../src/adapters/system/clock.ts'
 import { reprieve } from '../../../src/index.ts'
 import { type Count, count } from '../broker/count.ts'
-import { ATTEMPTS } from '../broker/fate.ts'
+import { type Called, openDownstream } from '../broker/downstream.ts'
+import { ATTEMPTS, dependentsOf, dependentType, typeOf } from '../broker/fate.ts'
+import { watchTokens } from '../broker/tokens.ts'
 import { endAll } from '../ended.ts'
 import { census } from './census.ts'
 import type { Orders } from './worker.ts'
@@ -37,7 +39,7 @@ export interface Stage {
   leave(worker: ChildProcess): Promise<void>
 }
 
-export interface StormResult extends Omit<Count, 'accounted'> {
+export interface StormResult extends Omit<Count, 'accounted'>, Called {
   readonly published: number
   /** How often the publisher was refused, and published the same again. */
   readonly refused: number
@@ -45,6 +47,10 @@ export interface StormResult extends Omit<Count, 'accounted'> {
   readonly buriedTwice: number
   /** I1: records past what the consumer group has committed, retry topics included, when all had ended. */
   readonly uncommitted: number
+  /** I4: claims whose token fell. */
+  readonly fell: readonly string[]
+  /** How often a connection was cut at the chosen moments, where that was the fault. */
+  readonly cuts?: number
   readonly killed: number
   readonly seconds: number
 }
@@ -55,7 +61,8 @@ export interface StormResult extends Omit<Count, 'accounted'> {
  */
 export const storm = async (options: StormOptions): Promise<StormResult> => {
   const folder = mkdtempSync(join(tmpdir(), 'reprieve-storm-'))
-  const store = `sqlite:${join(folder, 'store.db')}`
+  const file = join(folder, 'store.db')
+  const store = `sqlite:${file}`
   const transport = `kafka://${options.brokers.join(',')}?session=6000&heartbeat=300${options.query ?? ''}`
   const service = `storm-svc-${process.pid}-${Date.now()}`
   const type = `storm.event.${process.pid}.${Date.now()}`
@@ -70,11 +77,22 @@ export const storm = async (options: StormOptions): Promise<StormResult> => {
   let refused = 0
   let letters: readonly string[] = []
 
-  writeFileSync(rules, rulesWith(options.transactions ? ['transactions: true'] : []))
+  const downstream = await openDownstream()
+  const tokens = watchTokens(file)
+  writeFileSync(rules, rulesOf(service, type, options.transactions))
   const joinOne = async (): Promise<ChildProcess> => {
     const record = join(folder, `record-${started.length}.log`)
     const slow = options.slow ?? 60
-    const orders: Orders = { transport, store, rules, service, type, record, slow }
+    const orders: Orders = {
+      transport,
+      store,
+      rules,
+      service,
+      type,
+      record,
+      slow,
+      downstream: downstream.url,
+    }
     const child = fork(join(import.meta.dirname, 'worker.ts'), [JSON.stringify(orders)], {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })
@@ -114,7 +132,7 @@ export const storm = async (options: StormOptions): Promise<StormResult> => {
     const publisher = await reprieve({ transport, store, rules, office: false })
     while (published < ids.length && !over.signal.aborted) {
       const some = ids.slice(published, published + Math.ceil(ids.length / PARTS))
-      const events = some.map((id, at) => eventOf(id, type, published + at))
+      const events = some.map((id, at) => eventOf(id, typeOf(type, published + at), published + at))
       try {
         await publisher.publishEvents(events)
         published += some.length
@@ -123,7 +141,8 @@ export const storm = async (options: StormOptions): Promise<StormResult> => {
         await systemClock.sleep(200)
       }
       // not much ahead of the workers, so that each blow hits a publisher at work too
-      await stage.reached(published / ids.length - AHEAD / PARTS, over.signal)
+      const held = downstream.isDown ? dependentsOf(published) : 0
+      await stage.reached((published - held) / ids.length - AHEAD / PARTS, over.signal)
     }
     await publisher.close()
   }
@@ -133,6 +152,7 @@ export const storm = async (options: StormOptions): Promise<StormResult> => {
     const fault = options.fault(stage, over.signal)
     fault.catch((error: unknown) => options.say?.(`the fault failed: ${error}`))
     const publishing = publishAll()
+    const restoring = stage.reached(RESTORED, over.signal).then(downstream.restore)
     const patience = systemClock.sleep(options.patience, over.signal).then(() => over.abort())
     await publishing
     while (!over.signal.aborted) {
@@ -146,14 +166,17 @@ export const storm = async (options: StormOptions): Promise<StormResult> => {
     }
     const late = over.signal.aborted
     over.abort()
-    await Promise.all([fault, patience])
+    await Promise.all([fault, patience, restoring])
     if (late) options.say?.('out of patience')
     await Promise.all([...workers].map((each) => end(each, 'SIGTERM')))
     const { dead, uncommitted } = await census(options.brokers, service, type)
     letters = dead
+    await tokens.close()
     const { accounted: _, ...rest } = counted()
     return {
       ...rest,
+      ...downstream.tally(started.length),
+      fell: [...tokens.fell],
       published,
       refused,
       buriedTwice: dead.length - new Set(dead).size,
@@ -164,12 +187,16 @@ export const storm = async (options: StormOptions): Promise<StormResult> => {
   } finally {
     over.abort()
     await endAll(started)
+    await downstream.close()
+    await tokens.close().catch(() => {}) // what went wrong before is told
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
 /** Events that are published at once, and how far ahead of the work: both as parts of all. */
 const PARTS = 40
+/** When so much of all is done, the dependency of some is there again: so the others went on without it. */
+const RESTORED = 0.5
 const AHEAD = 4
 
 const eventOf = (id: string, type: string, n: number) => ({
@@ -182,14 +209,21 @@ const eventOf = (id: string, type: string, n: number) => ({
   data: Buffer.from(JSON.stringify({ n })),
 })
 
-const rulesWith = (lines: readonly string[]): string => `version: 1
+const rulesOf = (service: string, type: string, transactions = false): string => `version: 1
+topics: { ${type}: [${type}, ${dependentType(type)}] }
 policies:
   hurried:
     { backoff: exponential, initial: 100ms, multiplier: 2, max: 1s, jitter: half, retries: ${ATTEMPTS - 1}, window: 15m }
+  enduring: { backoff: fixed, delay: 200ms, jitter: half, retries: 1000, window: 30m }
+dependencies:
+  crm: { timeout: 5s, breaker: { failures: 5, open: 1s, probes: 1, successes: 1 } }
 defaults:
   concurrency: 20
   window: 60
   lease: 5s
   policy: hurried
   timeout: 10s
-${lines.map((line) => `  ${line}\n`).join('')}`
+  transactions: ${transactions}
+services:
+  ${service}: { events: { ${dependentType(type)}: { policy: enduring, dependencies: [crm], concurrency: 2 } } }
+`

@@ -1,6 +1,7 @@
 import { appendFileSync } from 'node:fs'
-import { Permanent, reprieve, Transient } from '../../../src/index.ts'
-import { failuresOf, fateOf } from '../broker/fate.ts'
+import { type Context, Permanent, reprieve, Transient } from '../../../src/index.ts'
+import { callDownstream } from '../broker/downstream.ts'
+import { dependentType, failuresOf, fateOf, isDependent } from '../broker/fate.ts'
 
 /** What one worker of a storm is told. */
 export interface Orders {
@@ -13,6 +14,8 @@ export interface Orders {
   readonly record: string
   /** Handlers take up to so many milliseconds. */
   readonly slow: number
+  /** The dependency of some, which is down at first. */
+  readonly downstream: string
 }
 
 const orders = JSON.parse(process.argv[2]!) as Orders
@@ -31,14 +34,16 @@ const app = await reprieve({
   },
 })
 
-app.service(orders.service).on(orders.type, async (event: { id: string; data: { n: number } }, ctx) => {
+const handle = async (event: { id: string; data: { n: number } }, ctx: Context) => {
   const { n } = event.data
   appendFileSync(orders.record, `attempt ${event.id} ${ctx.attempt}\n`)
   await new Promise((resolve) => setTimeout(resolve, 5 + Math.random() * orders.slow))
+  if (isDependent(n)) await ctx.call('crm', (signal) => callDownstream(orders.downstream, signal))
   if (fateOf(n) === 'refused') throw new Permanent('no use in trying')
   if (fateOf(n) === 'exhausted' || ctx.attempt <= failuresOf(n)) throw new Transient('not now')
   appendFileSync(orders.record, `effect ${event.id}\n`)
-})
+}
+app.service(orders.service).on(orders.type, handle).on(dependentType(orders.type), handle)
 
 await app.start()
 process.send?.('ready')

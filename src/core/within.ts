@@ -1,12 +1,16 @@
-import type { Clock } from '../../contracts/tools.ts'
-import type { Millis } from '../../core/time.ts'
+import type { Millis } from './time.ts'
+
+/** What can wait, be it a clock on the wall or a virtual one; its `sleep` ends at once where the signal aborts. */
+interface Sleeper {
+  sleep(ms: Millis, signal?: AbortSignal): Promise<void>
+}
 
 /** Given as reason of an abort: without one a DOMException with its stack is made each time. */
 const OVER = 'over'
 
 /** The work's own result, or `late()` thrown where it takes longer than `ms`. */
 export const within = async <T>(
-  clock: Clock,
+  clock: Sleeper,
   ms: Millis,
   work: Promise<T>,
   late: () => Error,
@@ -16,7 +20,6 @@ export const within = async <T>(
   const alarm = clock.sleep(ms, done.signal).then(() => {
     if (!done.signal.aborted) throw late()
   })
-  alarm.catch(() => {}) // heard in the race below, if at all
   try {
     return (await Promise.race([work, alarm])) as T
   } finally {

@@ -1,5 +1,4 @@
-import type { Dice } from '../../contracts/tools.ts'
-import { ReprieveError } from '../../core/error.ts'
+import { ReprieveError } from './error.ts'
 
 /** How many are remembered: an outage leaves one for each claim that was under way. */
 const MOST = 1000
@@ -14,12 +13,12 @@ export interface Unanswered {
   claim<T>(work: (holder: string) => Promise<T>): Promise<T>
 }
 
-export const createUnanswered = (dice: Dice): Unanswered => {
+export const createUnanswered = (mint: () => string): Unanswered => {
   const holders = new Set<string>()
   return {
     holders,
     claim: async (work) => {
-      const holder = dice.uuid()
+      const holder = mint()
       try {
         return await work(holder)
       } catch (error) {
