@@ -3,6 +3,7 @@ import type { Open } from '../../src/contracts/adapter.ts'
 import {
   runTrial,
   survey,
+  TooLate,
   type TrialResult,
   type TrialWorld,
   trials,
@@ -15,6 +16,9 @@ export interface SuiteOptions {
   /** How often one may be tried again: where the wire is disturbed, how late a wait is says little. */
   readonly retry?: number
 }
+
+/** So often it is measured how late something is: the machine has others to serve as well. All else must hold at once. */
+const MEASURED = 3
 
 /** Turns the trials into tests. A skipped one carries its reason in its title. Each result is noted. */
 export const trialTests = async (
@@ -33,7 +37,9 @@ export const trialTests = async (
       continue
     }
     const run = async () => {
-      const result = await runTrial(trial, world)
+      let result = await runTrial(trial, world)
+      for (let n = 1; n < MEASURED && result.is === 'failed' && result.error instanceof TooLate; n++)
+        result = await runTrial(trial, world)
       note(result)
       if (result.is === 'failed') throw result.error
     }

@@ -16,6 +16,7 @@ import {
   transportTrial,
 } from './kit.ts'
 import { failedOnce, sameEvent } from './samples.ts'
+import { notLater } from './too-late.ts'
 import type { Trial, TrialWorld } from './trial.ts'
 
 /** One delivery and the exact moment of its handing-over. */
@@ -39,7 +40,7 @@ export const takeTimed = async (
 /** Never early; late by no more than the adapter says and the machine needs. */
 export const onTime = (at: Instant, due: Instant, late: Millis, slack: Millis): void => {
   assert.ok(at >= due, `came ${due - at} ms early`)
-  assert.ok(at <= due + late + slack, `came ${at - due} ms late, where ${late} are declared`)
+  notLater(at - due, late + slack, `came ${at - due} ms late, where ${late} are declared`)
 }
 
 const laterBy = (wait: Millis): Trial =>
@@ -121,7 +122,7 @@ export const laterTrials: readonly Trial[] = [
     const parcel = failedOnce(world, delivery.parcel, -60_000)
     await settleAll(inlet, [{ do: 'later', delivery, parcel }])
     const { at } = await takeTimed(world, inlet)
-    assert.ok(at - before <= transport.can.late(0) + world.slack, `it took ${at - before} ms`)
+    notLater(at - before, transport.can.late(0) + world.slack, `it took ${at - before} ms`)
   }),
 
   transportTrial('what waits outlives the connection', async (world) => {

@@ -2,8 +2,10 @@ import { expect, test } from 'vitest'
 import { open } from '../../adapters/memory/index.ts'
 import type { Open } from '../../contracts/adapter.ts'
 import type { Transport } from '../../contracts/transport.ts'
+import type { Parcel } from '../../core/parcel.ts'
 import { trials } from './all.ts'
 import { runTrials } from './run.ts'
+import { TooLate } from './too-late.ts'
 import type { TrialResult } from './trial.ts'
 import { virtualWorld } from './worlds.ts'
 
@@ -40,6 +42,34 @@ test('a broken promise is a failed trial that says what was seen', async () => {
     only: 'carries empty data',
   })
   expect(result?.is === 'failed' && result.error.message).toContain('0 of 1 deliveries came')
+})
+
+test('what comes too late is told apart from what is wrong: only that may be measured again', async () => {
+  const only = 'later by 300 ms'
+  const reluctant = changed(({ subscribe }) => ({
+    subscribe: async (to) => {
+      const inlet = await subscribe(to)
+      const putOff = (parcel: Parcel, by: number): Parcel => ({ ...parcel, due: parcel.due + by })
+      return {
+        ...inlet,
+        settle: (batch) =>
+          inlet.settle(
+            batch.map((each) =>
+              each.do === 'later' ? { ...each, parcel: putOff(each.parcel, delay) } : each,
+            ),
+          ),
+      }
+    },
+  }))
+  let delay = 5000
+  const [late] = await runTrials(virtualWorld(reluctant, 'memory:late'), { only })
+  delay = -200
+  const [early] = await runTrials(virtualWorld(reluctant, 'memory:early'), { only })
+  expect([late, early].map((each) => each?.is === 'failed' && each.error instanceof TooLate)).toEqual([
+    true,
+    false,
+  ])
+  expect(early).toMatchObject({ is: 'failed', error: { message: expect.stringMatching(/early/) } })
 })
 
 test('where an adapter has no store, what is about one is skipped with a reason', async () => {

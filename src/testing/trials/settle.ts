@@ -16,6 +16,7 @@ import {
   transportTrial,
 } from './kit.ts'
 import { burial, failedOnce, sameEvent } from './samples.ts'
+import { notLater } from './too-late.ts'
 import type { Trial } from './trial.ts'
 
 /** It says nothing of when it was buried, and a letter can't be written without that. */
@@ -45,7 +46,7 @@ export const settleTrials: readonly Trial[] = [
     const before = world.now()
     await settleAll(inlet, [{ do: 'give back', delivery: first }])
     const second = await takeOne(world, inlet)
-    assert.ok(world.now() - before <= 1000 + world.slack, `it took ${world.now() - before} ms`)
+    notLater(world.now() - before, 1000 + world.slack, `it took ${world.now() - before} ms`)
     sameEvent(second.parcel.event, event)
     assert.deepEqual(second.parcel.trail, first.parcel.trail)
     assert.equal(second.redelivered, true)
