@@ -2,6 +2,7 @@ import { validateHeaderValue } from 'node:http'
 import { type AddressInfo, connect, createServer, type LookupFunction } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import { spentOn } from '../../test/spent.ts'
 import { classify, type Override } from './classify.ts'
 import { ReprieveError } from './error.ts'
 import { Permanent, Transient } from './errors.ts'
@@ -247,9 +248,9 @@ describe('overrides', () => {
 
   it('patterns can not be made slow', () => {
     const pattern = 'a*'.repeat(1000)
-    const started = performance.now()
-    classify(new Error('a'.repeat(1999)), Array(50).fill(rule({ message: `${pattern}b` })))
-    expect(performance.now() - started).toBeLessThan(1000)
+    const error = new Error('a'.repeat(1999))
+    const spent = spentOn(() => void classify(error, Array(50).fill(rule({ message: `${pattern}b` }))))
+    expect(spent).toBeLessThan(1000)
   })
 })
 
