@@ -29,7 +29,7 @@ const linesOf = (folder: string): readonly string[] =>
 
 const lettersOf = (folder: string): readonly string[] => {
   if (!existsSync(join(folder, 'store.db'))) return []
-  const database = new DatabaseSync(join(folder, 'store.db'), { readOnly: true })
+  const database = new DatabaseSync(join(folder, 'store.db'), { readOnly: true, timeout: 20_000 })
   try {
     return database
       .prepare(

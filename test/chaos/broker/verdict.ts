@@ -1,8 +1,8 @@
 import type { Called } from './downstream.ts'
 import type { BrokerResult, Fault } from './run.ts'
 
-/** Of a worker that is killed: it may have made its effect and not yet have said so. */
-const IN_HANDS = 20
+/** Of a worker that is killed: all that it has out and unsettled (`window`), each of which may have had its effect already. */
+const IN_HANDS = 60
 
 const CUTS = ['confirm', 'ack'] as const
 

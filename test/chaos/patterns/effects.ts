@@ -10,6 +10,9 @@ export const KEYS = 500
 /** How long what a worker has is its own, in milliseconds. */
 export const LEASE = 2000
 
+/** How many deliveries a worker has out and unsettled at most, each of which may have had its effect. */
+export const WINDOW = 60
+
 export interface Payload {
   readonly n: number
 }

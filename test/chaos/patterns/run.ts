@@ -8,7 +8,7 @@ import { systemClock } from '../../../src/adapters/system/clock.ts'
 import { reprieve } from '../../../src/index.ts'
 import { endAll } from '../ended.ts'
 import type { Doom } from './doom.ts'
-import { KEYS, LEASE, manyOrders, openEffects, type Pattern } from './effects.ts'
+import { KEYS, LEASE, manyOrders, openEffects, type Pattern, WINDOW } from './effects.ts'
 import type { Orders } from './worker.ts'
 
 export interface PatternOptions {
@@ -25,11 +25,13 @@ export interface PatternOptions {
   readonly dooms?: readonly Doom[]
   /** A ledger beside the app's own store. */
   readonly ledger?: Orders['ledger']
+  /** Of the workers, where they must outlast an outage. */
+  readonly lease?: number
   readonly patience: number
 }
 
-/** How many events are published again in each wave. */
-const AGAIN = 40
+/** How many events are published again in each wave: more than a worker that stood still could begin late. */
+const AGAIN = WINDOW + 40
 
 export type Blow = (workers: readonly ChildProcess[], wave: number) => Promise<void> | void
 
@@ -86,8 +88,13 @@ export const patternRun = async (options: PatternOptions): Promise<PatternResult
 
   const start = async (): Promise<void> => {
     const doom = dooms.shift()
-    const { ledger } = options
-    const told: Orders = { ...orders, ...(ledger && { ledger }), ...(doom && { doom }) }
+    const { ledger, lease } = options
+    const told: Orders = {
+      ...orders,
+      ...(ledger && { ledger }),
+      ...(lease !== undefined && { lease }),
+      ...(doom && { doom }),
+    }
     const child = fork(join(import.meta.dirname, 'worker.ts'), [JSON.stringify(told)], {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })
@@ -216,8 +223,8 @@ const wrongIn = (
       .filter((id) => !keys.has(id))
       .map((id) => `${id} has no effect of its key`)
     const others = [...keys].filter((key) => !done.has(key)).map((key) => `an effect went under ${key}`)
-    // one that stood still for longer than its leases may begin late what it had; what came again is known, and that is more
-    return [...(again.length > AGAIN / 2 ? again : []), ...unkeyed, ...others]
+    // one that stood still for longer than its leases may begin late what it had; what came again is more
+    return [...(again.length > WINDOW ? again : []), ...unkeyed, ...others]
   }
   if (pattern === 'state') {
     const paid = new Map(

@@ -11,6 +11,7 @@ import {
   openEffects,
   type Pattern,
   type Payload,
+  WINDOW,
 } from './effects.ts'
 
 /** What a worker is told, as JSON in its only argument. */
@@ -24,6 +25,8 @@ export interface Orders {
   /** One that nobody else uses: its dead letters are on the same broker. */
   readonly service: string
   readonly ledger?: { readonly store: 'redis' | 'postgres'; readonly url: string }
+  /** In milliseconds; `LEASE` where nothing is said. */
+  readonly lease?: number
   readonly doom?: Doom
 }
 
@@ -36,8 +39,8 @@ policies:
 services:
   ${service}:
     concurrency: 20
-    window: 60
-    lease: ${LEASE}ms
+    window: ${WINDOW}
+    lease: ${orders.lease ?? LEASE}ms
     timeout: 5s
     policy: hurried
     idempotency: { pattern: ${pattern}${ledger ? `, store: ${ledger.store}` : ''} }
