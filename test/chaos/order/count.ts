@@ -51,7 +51,7 @@ const wentBack = (effects: readonly Effect[]): number => {
 /** What still waits in the store, by a plain client of its database. */
 export const parcelsIn = async (store: string): Promise<number> => {
   if (!store.startsWith('sqlite:')) return parcelsInPostgres(new URL(store))
-  const database = new DatabaseSync(store.slice('sqlite:'.length), { readOnly: true })
+  const database = new DatabaseSync(store.slice('sqlite:'.length), { readOnly: true, timeout: 20_000 })
   try {
     return Number(database.prepare('SELECT count(*) AS n FROM reprieve_parcel').get()!.n)
   } finally {

@@ -18,10 +18,10 @@ export interface OrderOptions {
   /** 2 where nothing is said. */
   readonly workers?: number
   readonly kills: number
-  /** Where others may run beside it on the same broker. */
-  readonly service?: string
   /** Handlers take up to so many milliseconds; 20 where nothing is said. */
   readonly slow?: number
+  /** How many handlers a worker runs at once; it has twice as many out. 16 where nothing is said. */
+  readonly width?: number
   /** What is done in place of killing a worker, beside the work. */
   readonly blow?: (on: OrderStage) => Promise<void>
   /** How many the broker itself still has for them, by a client that knows nothing of us. */
@@ -50,6 +50,9 @@ export interface OrderResult extends OrderCount {
 }
 
 const here = import.meta.dirname
+/** Only where workers are killed must what they had come again soon. Where all live, leases outlast what is done to their store. */
+const LEASES = { killed: '3s', living: '10s' }
+const WIDTH = 16
 /** How many events of a key are published before the first of them is done. */
 const AHEAD = 5
 
@@ -78,8 +81,10 @@ export const orderTest = async (options: OrderOptions): Promise<OrderResult> => 
   const store = options.store ?? `sqlite:${join(folder, 'store.db')}`
   const transport = options.transport === 'sqlite' ? store : options.transport
   const effects = join(folder, 'effects.log')
-  const service = options.service ?? 'order-svc'
-  const type = `order.event.${process.pid}.${Date.now()}`
+  // names of our own: on Kafka members of one group disturb each other, whatever they read
+  const run = `${process.pid}.${Date.now()}`
+  const service = `order-svc-${run}`
+  const type = `order.event.${run}`
   const started: ChildProcess[] = []
   const began = Date.now()
   const end = began + options.patience
@@ -92,6 +97,9 @@ export const orderTest = async (options: OrderOptions): Promise<OrderResult> => 
         CHAOS_TYPE: type,
         CHAOS_SLOW: String(options.slow ?? 20),
         CHAOS_SERVICE: service,
+        CHAOS_WIDTH: String(options.width ?? WIDTH),
+        CHAOS_WINDOW: String(2 * (options.width ?? WIDTH)),
+        CHAOS_LEASE: options.blow ? LEASES.living : LEASES.killed,
       },
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })

@@ -25,4 +25,5 @@ await app.start()
 process.send?.('ready')
 // whoever started it is gone: nobody would ever end it
 process.once('disconnect', () => process.exit(1))
-process.once('SIGTERM', () => void app.close(5000).then(() => process.exit(0)))
+// what it has begun it may end: an effect that is not remembered would happen again
+process.once('SIGTERM', () => void app.close(30_000).then(() => process.exit(0)))
