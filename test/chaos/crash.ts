@@ -50,7 +50,7 @@ export const crashTest = async (options: CrashOptions): Promise<CrashResult> => 
   const service = `chaos-svc-${process.pid}-${Date.now()}`
   const type = `chaos.event.${process.pid}.${Date.now()}`
   const began = Date.now()
-  const workers: ChildProcess[] = []
+  const workers: Promise<ChildProcess>[] = []
   const started: ChildProcess[] = []
   let kills = 0
 
@@ -67,6 +67,11 @@ export const crashTest = async (options: CrashOptions): Promise<CrashResult> => 
     ])
     return child
   }
+  const enlist = (): void => {
+    const worker = startWorker()
+    worker.catch(() => {}) // told when it is waited for
+    workers.push(worker)
+  }
 
   const effects = (): string[] =>
     readdirSync(folder)
@@ -80,7 +85,7 @@ export const crashTest = async (options: CrashOptions): Promise<CrashResult> => 
 
   const lettersInFile = (): readonly string[] => {
     if (!existsSync(join(folder, 'store.db'))) return []
-    const database = new DatabaseSync(join(folder, 'store.db'), { readOnly: true })
+    const database = new DatabaseSync(join(folder, 'store.db'), { readOnly: true, timeout: 20_000 })
     try {
       return database
         .prepare(
@@ -96,7 +101,9 @@ export const crashTest = async (options: CrashOptions): Promise<CrashResult> => 
   const letters = async () => (inPostgres ? lettersInPostgres() : lettersInFile())
 
   try {
-    workers.push(await startWorker(), await startWorker())
+    enlist()
+    enlist()
+    await Promise.all(workers)
     const publisher = await reprieve({ transport, store, rules: join(here, 'rules.yaml'), office: false })
     const ids: string[] = []
     for (let i = 0; i < options.events; i += 100) {
@@ -117,16 +124,15 @@ export const crashTest = async (options: CrashOptions): Promise<CrashResult> => 
         if (options.blow) {
           await options.blow()
         } else {
-          const victim = workers.shift()!
-          const gone = once(victim, 'exit')
-          victim.kill('SIGKILL')
-          await gone
-          workers.push(await startWorker())
+          await endAll([await workers.shift()!])
+          // not waited for: meanwhile the other might do all that is left, and the next kill never come
+          enlist()
         }
       }
       seen = await accounted()
       options.say?.(`${seen.size} of ${ids.length} accounted for, ${kills} kills`)
     }
+    await Promise.all(workers)
     const done = effects()
     const dead = new Set(await letters())
     return {

@@ -31,9 +31,8 @@ describeWith('amqp', 'offices of several processes', (broker) =>
       await Promise.all(all.map(({ said }) => said('ready')))
       const [survivor, ...victims] = all as [Running, ...Running[]]
       const deaths = victims.map(async (victim, n) => {
-        await expect
-          .poll(() => keptBy(victim.soFar()).length, { timeout: 60_000, interval: 1 })
-          .toBeGreaterThan(n * 100)
+        // far less than its share of them all, which another may take if it is slow
+        await expect.poll(() => keptBy(victim.soFar()).length, { interval: 1 }).toBeGreaterThan(n * 30)
         victim.signal('SIGKILL')
         expect((await victim.ended).code).toBeNull()
       })
@@ -42,7 +41,7 @@ describeWith('amqp', 'offices of several processes', (broker) =>
         await Promise.all(some.map((each) => app.publish(`${service}.sent`, { n: each })))
       }
       await Promise.all(deaths)
-      await expect.poll(() => app.store.letters.count({}), { timeout: 60_000, interval: 100 }).toBe(LETTERS)
+      await expect.poll(() => app.store.letters.count({}), { interval: 100 }).toBe(LETTERS)
 
       const counted =
         'SELECT fingerprint, state, count(*)::integer AS n FROM letter GROUP BY 1, 2 ORDER BY 1, 2'
