@@ -22,6 +22,13 @@ const desk = async (
 }
 
 describe('sending', () => {
+  it('of what is no message is refused with what to write', async () => {
+    const { queue, run } = await desk()
+    await expect(queue.send(null as never)).rejects.toThrow(/found null for the message.*\n.*data/)
+    await expect(queue.send([5] as never)).rejects.toThrow(/found 5 for the message/)
+    await run(queue.close())
+  })
+
   it('is tried again by the policy, and is one event however often it was tried', async () => {
     const { queue, faults, run, clock } = await desk({ policy: 'standard' })
     const began = clock.now()

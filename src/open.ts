@@ -36,7 +36,8 @@ export const whyNoAudit: WhyNoAudit = async (url, tools) => (await adapterFor(ur
 /** The app's own store, to read its audit. One that is not there yet is refused, and not made. */
 export const openAudited = async (url: string, tools: Tools): Promise<AppStore> => {
   const missing = await whyNoAudit(url, tools)
-  if (missing) throw missing
+  if (missing?.is === 'unfit') throw missing.error
+  if (missing) throw new ReprieveError('bad_url', `${missing.what}, and so no audit`, { fix: missing.fix })
   return openAppStore(url, tools)
 }
 

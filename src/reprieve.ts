@@ -12,6 +12,9 @@ import { checkName } from './core/acts.ts'
 import type { Millis } from './core/time.ts'
 import {
   type Auditing,
+  askedAuditing,
+  askedHand,
+  askedOffice,
   createAuditing,
   createHand,
   createOffice,
@@ -134,18 +137,20 @@ export const reprieve = async (options: Options = {}): Promise<Reprieve> => {
     tx: options.tx,
     ledgersFor: named.ledgersFor,
   })
-  const office = await createOffice({
-    transport,
-    store,
-    tools,
-    book: written, // what a function in code answers is about retries: no concern of the office
-    as,
-    board: app.store.board,
-    dataCheck: app.dataCheck,
-  })
+  const office = askedOffice(
+    await createOffice({
+      transport,
+      store,
+      tools,
+      book: written, // what a function in code answers is about retries: no concern of the office
+      as,
+      board: app.store.board,
+      dataCheck: app.dataCheck,
+    }),
+  )
   const { now } = tools.clock
   const enact = board ? enactApart(store.audit, board.board, now) : enactTogether(store.audit)
-  const hand = createHand(app.store.board, now, { as, enact })
+  const hand = askedHand(createHand(app.store.board, now, { as, enact }))
   const watchdog = options.watchdog === undefined ? undefined : startWatchdog(options.watchdog, tools)
   const withOffice = options.office ?? true
   const { letters } = store
@@ -205,7 +210,7 @@ export const reprieve = async (options: Options = {}): Promise<Reprieve> => {
     listen,
     office,
     hand,
-    audit: createAuditing(store.audit, tools.clock),
+    audit: askedAuditing(createAuditing(store.audit, tools.clock)),
     watch,
     knownDestinations: () => knownDestinations(store.board, book),
     start: () => {

@@ -19,4 +19,9 @@ export type Open = (url: string, tools: Tools) => Promise<Opened>
  * Of a store that keeps an audit: why there is none at this URL, where nothing of ours is there yet. It looks and makes
  * nothing, for a place that was made just now would be found intact.
  */
-export type WhyNoAudit = (url: string, tools: Tools) => Promise<ReprieveError | undefined>
+export type WhyNoAudit = (url: string, tools: Tools) => Promise<NoAudit | undefined>
+
+/** new: who opens it makes all that is missing · theirs: it has tables, all of them of others · unfit: it can't be opened */
+export type NoAudit =
+  | { readonly is: 'new' | 'theirs'; readonly what: string; readonly fix: string }
+  | { readonly is: 'unfit'; readonly error: ReprieveError }

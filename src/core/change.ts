@@ -1,5 +1,6 @@
 import { ReprieveError } from './error.ts'
 import { checkEvent, type Event, isJsonType } from './event.ts'
+import { ANYTHING, checkNames, object, texts, type Wanted } from './given.ts'
 import type { Json } from './json.ts'
 import { parseExact, sameJson } from './json-exact.ts'
 import { applyPatch, type Patched, type PatchStep, pointerOf, readPatch } from './json-patch.ts'
@@ -25,8 +26,22 @@ export type Changed =
   | { readonly is: 'fits'; readonly content: Content; readonly differences: readonly Difference[] }
   | { readonly is: 'no fit'; readonly why: string }
 
+const CHANGE = {
+  set: object("{ '$.owner': 'ann' }"),
+  unset: texts('$.note'),
+  rename: {
+    what: 'an object of texts',
+    like: "{ '$.from': '$.to' }",
+    fits: (value: unknown) =>
+      object('').fits(value) && Object.values(value as object).every((each) => typeof each === 'string'),
+  },
+  headers: object("{ tenant: 'north' }"),
+  patch: ANYTHING,
+} satisfies Record<keyof Change, Wanted>
+
 /** Throws `bad_usage` for what can't be read; what it answers was looked at whole. */
 export const readChange = (change: Change): ((event: Event) => Changed) => {
+  checkNames('the change', change, CHANGE)
   const patch = change.patch === undefined ? [] : readPatch(change.patch)
   const rename = Object.entries(change.rename ?? {}).map(([from, to]) => ({
     from: plain(from),

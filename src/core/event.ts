@@ -54,6 +54,16 @@ export const checkEvent = (event: Event): void => {
       refuse(event, `its attribute '${name}' is ${event[name] === '' ? 'empty' : 'missing'}`)
     }
   }
+  for (const name of ['subject', 'time', 'datacontenttype', 'dataschema'] as const) {
+    if (event[name] !== undefined && typeof event[name] !== 'string')
+      refuse(event, `its attribute '${name}' is no text`)
+  }
+  for (const name of ['extensions', 'headers'] as const) {
+    if (typeof event[name] !== 'object' || event[name] === null)
+      refuse(event, `its ${name} are no object: write {} where there are none`)
+  }
+  if (event.data !== null && !(event.data instanceof Uint8Array))
+    refuse(event, 'its data are no bytes: encode them, or write null where there are none')
   const { id, source, type, subject = '', time = '', datacontenttype = '', dataschema = '' } = event
   let bytes = Buffer.byteLength([id, source, type, subject, time, datacontenttype, dataschema].join(''))
   for (const [name, value] of Object.entries(event.extensions)) {

@@ -110,7 +110,10 @@ export const writeLetter = (parcel: Parcel, where: Where, destination: string, d
  * open → replaying → resolved | dead again, or open → discarded. Poison begins as quarantined, and is open once it
  * is released.
  */
-export type LetterState = 'open' | 'replaying' | 'resolved' | 'dead again' | 'discarded' | 'quarantined'
+export const LETTER_STATES = [
+  ...(['open', 'replaying', 'resolved', 'dead again', 'discarded', 'quarantined'] as const),
+] as const
+export type LetterState = (typeof LETTER_STATES)[number]
 
 /** Poison is set aside until an operator releases it. */
 export const firstState = ({ reason }: Letter): 'open' | 'quarantined' =>

@@ -1,5 +1,6 @@
 export { type Acting, needReason } from './acting.ts'
 export type { KeptAlert } from './alerts.ts'
+export { askedAuditing, askedHand, askedOffice } from './asking.ts'
 export { type AuditFilter, type Auditing, createAuditing, type Verified } from './auditing.ts'
 export { decisionsOf } from './decisions.ts'
 export { foreignDestinations, knownDestinations, rememberDestinations } from './destinations.ts'

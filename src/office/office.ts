@@ -35,7 +35,8 @@ export interface Office extends Finding, Repairing, Moving, Retention, Filing {
   open(destinations: readonly Destination[]): Promise<void>
   /** Takes over what lies at the destinations now. Answers how many letters and receipts that were. */
   catchUp(destinations: readonly Destination[], stop: AbortSignal): Promise<number>
-  list(filter: LetterFilter, limit: number, after?: string): Promise<readonly KeptLetter[]>
+  /** The newest first, at most `limit` (50 unless told), after the letter `after`. */
+  list(filter?: LetterFilter, limit?: number, after?: string): Promise<readonly KeptLetter[]>
   count(filter: LetterFilter): Promise<number>
   show(id: string): Promise<KeptLetter>
   /**
@@ -138,7 +139,7 @@ export const createOffice = async (options: OfficeOptions): Promise<Office> => {
         await Promise.all(once.map((intake) => intake.close()))
       }
     },
-    list: async (filter, limit, after) => {
+    list: async (filter = {}, limit = 50, after) => {
       checkFilter(filter)
       return letters.find(filter, limit, after)
     },

@@ -26,7 +26,7 @@ import { createLedgers } from './ledgers.ts'
 import { createOrders } from './orders.ts'
 import { createPacing } from './pacing.ts'
 import { planService } from './plan.ts'
-import { makeEvent, publishAll } from './publish.ts'
+import { checkEvents, makeEvent, publishAll } from './publish.ts'
 import { noticeIdle, noticeUnbatched, registrar, type Service } from './registrar.ts'
 import { type Relay, startRelay } from './relay.ts'
 import { createSchedule, type Schedule } from './schedule.ts'
@@ -218,14 +218,17 @@ export const createApp = (options: AppOptions): App => {
     every: schedule.every,
     dataCheck: (service, type) => dataCheckOf(services.get(service), type),
     destinations: () => [...destinations.values()],
-    publishEvents: (events) => publishAll(transport, topic, events, tools),
+    publishEvents: async (events) => {
+      checkEvents(events)
+      await publishAll(transport, topic, events, tools)
+    },
     service: (name) => {
-      if (started) throw new ReprieveError('bad_handlers', `service ${name} was registered after start()`)
       if (typeof name !== 'string' || !/^[\w][\w.-]*$/.test(name)) {
-        throw new ReprieveError('bad_handlers', `'${name}' can't name a service`, {
+        throw new ReprieveError('bad_handlers', `${JSON.stringify(String(name))} can't name a service`, {
           fix: 'use letters, digits, dots, dashes and underscores',
         })
       }
+      if (started) throw new ReprieveError('bad_handlers', `service ${name} was registered after start()`)
       let handlers = services.get(name)
       if (!handlers) {
         handlers = new Map()

@@ -2,6 +2,7 @@ import type { Tools } from '../contracts/tools.ts'
 import type { Inlet, Transport } from '../contracts/transport.ts'
 import { ReprieveError } from '../core/error.ts'
 import { Transient } from '../core/errors.ts'
+import { checkGiven, object } from '../core/given.ts'
 import { createHold, type Ended, type Hold, type Message } from './client-hold.ts'
 import { type ClientOptions, receptionOf } from './client-options.ts'
 import { createDeadlines } from './deadline.ts'
@@ -44,6 +45,7 @@ export interface ReceiveOptions {
 }
 
 const WAIT = 20_000
+const MESSAGE = object('{ data: { … } }')
 
 /** Trying again within one call can't mend these. */
 const VAIN = [
@@ -86,6 +88,7 @@ export const createClient = async <Data>(
   const send = async (given: Outgoing | readonly Outgoing[]) => {
     mustBeOpen()
     const many: readonly Outgoing[] = Array.isArray(given) ? given : [given]
+    for (const each of many) checkGiven('send(…)', 'the message', each, MESSAGE)
     // made once: however often it is tried, it is the same event
     const events = many.map(({ type = topic, data, ...about }) =>
       makeEvent(type, data, { ...(service !== undefined && { source: service }), ...about }, tools),

@@ -10,6 +10,7 @@ import { type Deadlines, within } from './deadline.ts'
 import type { Guards } from './guards.ts'
 import type { Context, PublishOptions } from './handler.ts'
 import { CallRefused } from './held.ts'
+import { checkPublishing } from './publish.ts'
 import { type InHand, publishedAfter, type Transact } from './transact.ts'
 
 /** The same for all attempts of a service. */
@@ -101,6 +102,7 @@ class Attempting implements Context {
   get publish(): Context['publish'] {
     const { event } = this.#at.delivery.parcel
     return async (type, data, options = {}) => {
+      checkPublishing(type, options)
       const whole = {
         source: this.#at.rules.service,
         correlationId: event.extensions.correlationid ?? event.id,

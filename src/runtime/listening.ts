@@ -1,5 +1,6 @@
 import type { Fact, Journal } from '../contracts/journal.ts'
 import type { Tools } from '../contracts/tools.ts'
+import { checkGiven, FUNCTION, texts } from '../core/given.ts'
 
 /** Hears of facts as they happen. What it throws, or rejects with, is told to the journal and harms nobody. */
 export type Listener<Is extends Fact['is'] = Fact['is']> = (fact: Extract<Fact, { is: Is }>) => unknown
@@ -53,6 +54,8 @@ export const createListening = (
 
   const listen = (...given: readonly [Listener] | readonly [readonly string[], Listener]): (() => void) => {
     const [first, second] = given
+    if (typeof first !== 'function') checkGiven('listen(…)', 'the kinds', first, texts('dead'))
+    checkGiven('listen(…)', 'the listener', typeof first === 'function' ? first : second, FUNCTION)
     const ear =
       typeof first === 'function' ? { hear: first } : { kinds: new Set<string>(first), hear: second! }
     ears = [...ears, ear]

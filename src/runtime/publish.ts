@@ -2,8 +2,25 @@ import type { Tools } from '../contracts/tools.ts'
 import type { Transport } from '../contracts/transport.ts'
 import { ReprieveError } from '../core/error.ts'
 import { checkEvent, type Event, encodeData } from '../core/event.ts'
+import { ANYTHING, checkGiven, checkNames, object, text } from '../core/given.ts'
 import { iso } from '../core/time.ts'
 import type { PublishOptions } from './handler.ts'
+
+const OPTIONS = {
+  orderKey: text('customer-7'),
+  correlationId: text('order-7'),
+  id: text('todo-7-created'),
+  source: text('todo-svc'),
+  subject: text('todo-7'),
+  datacontenttype: text('application/json'),
+  dataschema: text('https://example.org/todo.json'),
+  headers: object("{ tenant: 'north' }"),
+  // what they may be is told with more words further on
+  ...{ time: ANYTHING, expires: ANYTHING, priority: ANYTHING, tx: ANYTHING },
+} satisfies Record<keyof PublishOptions, unknown>
+
+export const checkPublishing = (type: string, options: unknown): void =>
+  checkNames(`publish('${String(type)}', …)`, options, OPTIONS)
 
 /** An event made of what a user hands us: id and time are ours unless given. */
 export const makeEvent = (
@@ -17,6 +34,7 @@ export const makeEvent = (
       fix: "name the event itself, like 'todo.task.created'; patterns are for handlers",
     })
   }
+  checkPublishing(type, options)
   for (const name of ['time', 'expires'] as const) checkTime(type, name, options[name])
   const encoded = encode(type, data)
   const { correlationId, orderKey, priority, expires } = options
@@ -64,6 +82,24 @@ const encode = (type: string, data: unknown): ReturnType<typeof encodeData> => {
       { fix: 'publish plain values, or bytes with their datacontenttype', cause },
     )
   }
+}
+
+/** Of events that somebody made himself: what is in them is looked at by the transport. */
+export const checkEvents = (events: unknown): void => {
+  checkGiven('publishEvents(…)', 'the events', events, {
+    what: 'a list of CloudEvents',
+    like: "[{ id, source, type, extensions: {}, headers: {}, data }], or use publish('todo.task.created', data)",
+    fits: Array.isArray,
+  })
+  for (const [i, event] of (events as readonly unknown[]).entries())
+    checkGiven('publishEvents(…)', `event ${i}`, event, AN_EVENT)
+}
+
+const AN_EVENT = {
+  what: 'a CloudEvent with its type',
+  like: "{ id: 'e-1', source: 'shop', type: 'todo.task.created', extensions: {}, headers: {}, data: null }",
+  fits: (event: unknown) =>
+    typeof event === 'object' && event !== null && 'type' in event && typeof event.type === 'string',
 }
 
 /** Publishes each event to its topic. Resolves when all are durable. */

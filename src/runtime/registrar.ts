@@ -19,18 +19,25 @@ export interface Service {
 
 export const registrar = (name: string, handlers: Map<string, Registered>): Service => {
   const add = (verb: 'on' | 'onBatch', pattern: string, rest: readonly unknown[]): Service => {
-    const fault = patternFault(pattern)
+    const fault = typeof pattern === 'string' ? patternFault(pattern) : 'is no text'
     if (fault) {
-      throw new ReprieveError('bad_handlers', `${name}.${verb}('${pattern}', …): the pattern ${fault}`, {
-        fix: "name an event, like 'todo.task.created', or a beginning with a star at its end, like 'todo.task.*'",
-      })
+      throw new ReprieveError(
+        'bad_handlers',
+        `${name}.${verb}('${String(pattern)}', …): the pattern ${fault}`,
+        {
+          fix: "name an event, like 'todo.task.created', or a beginning with a star at its end, like 'todo.task.*'",
+        },
+      )
     }
     const handle = rest.at(-1)
     const schema = rest.length > 1 ? (rest[0] as Schema<unknown>) : undefined
-    if (typeof handle !== 'function') {
-      throw new ReprieveError('bad_handlers', `${name}.${verb}('${pattern}', …) was given no function`)
+    if (typeof handle !== 'function' || rest.length > 2) {
+      const why = rest.length > 2 ? `was given ${rest.length + 1} arguments` : 'was given no function'
+      throw new ReprieveError('bad_handlers', `${name}.${verb}('${pattern}', …) ${why}`, {
+        fix: `write .${verb}('${pattern}', handler), or .${verb}('${pattern}', schema, handler)`,
+      })
     }
-    if (schema && typeof schema['~standard']?.validate !== 'function') {
+    if (schema !== undefined && typeof schema?.['~standard']?.validate !== 'function') {
       throw new ReprieveError(
         'bad_handlers',
         `${name}.${verb}('${pattern}', …): the schema is no Standard Schema`,

@@ -1,6 +1,7 @@
 import type { Board, Entry } from '../contracts/board.ts'
 import type { Tools } from '../contracts/tools.ts'
 import { ReprieveError } from '../core/error.ts'
+import { checkGiven, FUNCTION, text } from '../core/given.ts'
 import { JOB_LEASE, type Job, jobAfter, jobEntry, lookAt, readJob } from '../core/job.ts'
 import type { Json } from '../core/json.ts'
 import type { Instant, Millis } from '../core/time.ts'
@@ -121,6 +122,8 @@ export const createSchedule = (board: Board, { clock, dice, journal }: Tools): S
 
   return {
     every: (written, name, run) => {
+      checkGiven('every(…)', 'the name', name, text('cleanup'))
+      checkGiven('every(…)', 'the job', run, FUNCTION)
       const period = millis(`every('${name}')`, written, 0)
       if (period < SHORTEST) {
         throw new ReprieveError(

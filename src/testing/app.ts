@@ -3,6 +3,9 @@ import type { Tx } from '../contracts/tx.ts'
 import type { Instant, Millis } from '../core/time.ts'
 import {
   type Auditing,
+  askedAuditing,
+  askedHand,
+  askedOffice,
   createAuditing,
   createHand,
   createOffice,
@@ -97,14 +100,16 @@ export const testApp = async (options: TestAppOptions = {}): Promise<TestApp> =>
   }
   const watched = options.tx && watchTx(options.tx)
   const app = createApp({ book, transport, store, tools, tx: watched?.tx })
-  const office = await createOffice({
-    transport: pending.transport,
-    store,
-    tools,
-    book: written,
-    dataCheck: app.dataCheck,
-  })
-  const hand = createHand(store.board, clock.now, { enact: enactTogether(store.audit) })
+  const office = askedOffice(
+    await createOffice({
+      transport: pending.transport,
+      store,
+      tools,
+      book: written,
+      dataCheck: app.dataCheck,
+    }),
+  )
+  const hand = askedHand(createHand(store.board, clock.now, { enact: enactTogether(store.audit) }))
   scheduleRecovery(app.every, office, written, options.recovery, 'test')
   if (options.retention ?? book.retention)
     scheduleRetention(app.every, office, written, options.retention, 'test')
@@ -158,7 +163,7 @@ export const testApp = async (options: TestAppOptions = {}): Promise<TestApp> =>
     faults,
     office,
     hand,
-    audit: createAuditing(store.audit, clock),
+    audit: askedAuditing(createAuditing(store.audit, clock)),
     watch,
     start,
     settled,

@@ -91,22 +91,44 @@ it.each(['list', 'verify'])(
   },
 )
 
-it('dlq list makes no tables in a file that is somebody else’s, and takes an empty one', async () => {
-  const cwd = folderWith()
-  const theirs = new DatabaseSync(join(cwd, 'theirs.db'))
-  theirs.exec('CREATE TABLE orders (id TEXT)')
-  theirs.close()
-  writeFileSync(join(cwd, 'empty.db'), '')
-  const before = readFileSync(join(cwd, 'theirs.db'))
-  for (const flags of [[], ['--json']]) {
-    const refused = await cli(['dlq', 'list', '--store', 'sqlite:theirs.db', ...flags], { cwd })
-    expect(refused.code).toBe(2)
-    expect(refused.stderr).toContain('it has no tables of ours, only those of others')
-    expect(refused.stderr).toContain('name the store that the app uses')
-  }
-  expect(readFileSync(join(cwd, 'theirs.db'))).toEqual(before)
-  expect(await cli(['dlq', 'list', '--store', 'sqlite:empty.db'], { cwd })).toMatchObject({ code: 0 })
-})
+const TOUCHING = [
+  ...['dlq list', 'pause mail-svc --force', 'resume mail-svc', 'breaker list', 'breaker open smtp'],
+  ...['publish task.created {}', 'publish -'],
+]
+
+it.each(TOUCHING)(
+  '%s makes no tables in a file that is somebody else’s, and takes an empty one',
+  async (line) => {
+    const cwd = folderWith()
+    const theirs = new DatabaseSync(join(cwd, 'theirs.db'))
+    theirs.exec('CREATE TABLE orders (id TEXT)')
+    theirs.close()
+    writeFileSync(join(cwd, 'empty.db'), '')
+    const before = readFileSync(join(cwd, 'theirs.db'))
+    const args = line.split(' ')
+    for (const flags of [
+      ['--store', 'sqlite:theirs.db'],
+      ['--transport', 'sqlite:theirs.db', '--json'],
+    ]) {
+      const refused = await cli([...args, ...flags], { cwd })
+      expect(refused.code).toBe(2)
+      expect(refused.stderr).toContain('it has no tables of ours, only those of others')
+      expect(refused.stderr).toContain('name the file that the app uses')
+    }
+    expect(readFileSync(join(cwd, 'theirs.db'))).toEqual(before)
+    expect(readdirSync(cwd)).not.toContain('reprieve.db')
+    const taken = await cli([...args, '--transport', 'sqlite:empty.db'], { cwd })
+    // nobody is subscribed there, and that is what is told
+    expect(taken.code).toBe(line.startsWith('publish task') ? 1 : 0)
+    expect(taken.stderr).toMatch(
+      line.startsWith('publish task')
+        ? /nobody is subscribed/
+        : line === 'publish -'
+          ? /^$/
+          : /it is made now/,
+    )
+  },
+)
 
 describeWith('postgres', 'the audit of a schema that is not there', (url) => {
   it.each(['list', 'verify'])(

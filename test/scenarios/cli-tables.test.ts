@@ -82,6 +82,40 @@ it('tables fit the terminal, whatever others wrote, and what they wrote is inert
   }
 }, 240_000)
 
+it('on forty columns what is shown for reading goes on below, and nothing of it is cut', async () => {
+  const cwd = folderWith({})
+  const error = 'connect ECONNREFUSED to the mail server at smtp.internal.example.org while sending'
+  {
+    await using app = await reprieve({ transport: `sqlite:${join(cwd, 'reprieve.db')}`, office: false })
+    const [letter] = sampleLetters(1, Date.now() - MINUTE, () => ({
+      ...{ id: '00000001-1111-4222-8333-444444444444', service: 'notification-and-mail-svc', error },
+      topic: 'todo.task.created.in.some.far.project',
+    }))
+    const records = [1, 2].map((attempt) => ({
+      ...{ attempt, at: letter!.buriedAt, category: 'transient', kind: 'integration', name: 'Error', error },
+      worker: 'w',
+    }))
+    const trail = { ...letter!.trail, spent: 2, records: records as never }
+    await app.store.letters.keep([{ ...letter!, trail }])
+  }
+  const stats = plain((await onTerminal(40, ['dlq', 'stats'], cwd)).stdout)
+  expect(Math.max(...stats.split('\n').map(widthOf)), stats).toBeLessThanOrEqual(40)
+  expect(stats).not.toContain('…')
+  const all = stats.replaceAll(/\s+/g, ' ')
+  expect(all).toContain('1 open: 1 new, 0 came back, 1 with nobody on them')
+  expect(
+    stats
+      .split('\n')
+      .map((line) => line.slice(6, 22).trim())
+      .join(''),
+  ).toContain('notification-and-mail-svc')
+
+  const shown = plain((await onTerminal(40, ['dlq', 'show', '00000001'], cwd)).stdout)
+  const trail = shown.slice(shown.indexOf('\ntrail\n'), shown.indexOf('\nevent\n'))
+  expect(Math.max(...trail.split('\n').map(widthOf)), shown).toBeLessThanOrEqual(40)
+  expect(trail.replaceAll(/\s+/g, ' ').split(`transient, integration Error: ${error}`)).toHaveLength(3)
+}, 120_000)
+
 it('colour only on a terminal, and not where NO_COLOR asks for none', async () => {
   const cwd = await filled()
   const args = ['dlq', 'list']

@@ -122,3 +122,10 @@ it('a journal that throws, or rejects, stops nothing that it is told of, and is 
     ])
   }
 })
+
+it('kinds that are no list, and no listener at all, are refused with what to write', async () => {
+  await using app = await reprieve({ transport: 'memory:' })
+  const listen = app.listen as (...given: unknown[]) => unknown
+  expect(() => listen('dead', () => {})).toThrow(/found "dead" for the kinds.*\n.*\['dead'\]/)
+  expect(() => listen(['dead'])).toThrow(/found undefined for the listener/)
+})

@@ -1,5 +1,4 @@
 import type { WhyNoAudit } from '../../contracts/adapter.ts'
-import { ReprieveError } from '../../core/error.ts'
 import { loadDriver } from './client.ts'
 import { openPool } from './pool.ts'
 import { readUrl } from './settings.ts'
@@ -21,12 +20,14 @@ export const whyNoAudit: WhyNoAudit = async (url, tools) => {
     if (tables.includes('audit')) return undefined
     const others = (await pool.ask({ text: SCHEMAS })).rows.map((row) => String(row.schema))
     const what = tables.includes('meta')
-      ? `the schema '${schema}' keeps a ledger and a board, no dead letters, and so no audit`
-      : `the schema '${schema}' has no tables of ours, and so no audit`
+      ? `the schema '${schema}' keeps a ledger and a board, no dead letters`
+      : `the schema '${schema}' has no tables of ours`
     const known = others.length > 0 ? `; this database has one in ?schema=${others.join(', ?schema=')}` : ''
-    return new ReprieveError('bad_url', `PostgreSQL at ${place}: ${what}`, {
+    return {
+      is: 'new',
+      what: `PostgreSQL at ${place}: ${what}`,
       fix: `name the store that the app uses, like --store postgres://host/database?schema=reprieve${known}`,
-    })
+    }
   } finally {
     await pool.close()
   }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import type { WhyNoAudit } from '../../contracts/adapter.ts'
-import { ReprieveError } from '../../core/error.ts'
+import type { NoAudit, WhyNoAudit } from '../../contracts/adapter.ts'
+import type { ReprieveError } from '../../core/error.ts'
 import { resultCode, troubleWith } from './trouble.ts'
 import { readUrl } from './url.ts'
 
@@ -15,21 +15,22 @@ const ANY =
 /** Reads alone: a file that is not there is not made, and one that is someone else's stays as it is. */
 export const whyNoAudit: WhyNoAudit = async (url) => {
   const { path } = readUrl(url)
-  if (!existsSync(path)) return refused(path, 'there is no such file, and so no audit')
+  if (!existsSync(path)) return none('new', path, 'there is no such file')
   try {
     using database = new DatabaseSync(path, { readOnly: true })
     if (database.prepare(OURS).get()) return undefined
     const theirs = database.prepare(ANY).get() !== undefined
-    return refused(path, `it ${theirs ? 'has no tables of ours' : 'is empty'}, and so no audit`)
+    return theirs ? none('theirs', path, 'it has no tables of ours') : none('new', path, 'it is empty')
   } catch (error) {
     // a file that can't be read so may still be opened; whoever does so tells what is wrong with it
-    return resultCode(error) === NOTADB ? (troubleWith(path, error) as ReprieveError) : undefined
+    if (resultCode(error) !== NOTADB) return undefined
+    return { is: 'unfit', error: troubleWith(path, error) as ReprieveError }
   }
 }
 
 const NOTADB = 26
 
-const refused = (path: string, what: string): ReprieveError =>
-  new ReprieveError('bad_url', `sqlite file '${path}': ${what}`, {
-    fix: 'name the store that the app uses, like --store sqlite:app.db',
-  })
+const none = (is: 'new' | 'theirs', path: string, what: string): NoAudit => ({
+  ...{ is, what: `sqlite file '${path}': ${what}` },
+  fix: 'name the store that the app uses, like --store sqlite:app.db',
+})

@@ -5,13 +5,14 @@ import type { LetterFilter, LetterState } from '../../contracts/letters.ts'
 import { canonical } from '../../core/canonical.ts'
 import { ReprieveError } from '../../core/error.ts'
 import type { Json } from '../../core/json.ts'
+import { LETTER_STATES } from '../../core/letter.ts'
 import { createTally, endLine, headLine, readLine, type Tally } from '../../core/letter-file.ts'
 import { type ActingFlags, actingOf, withActing } from '../acting.ts'
 import { action, type Ended } from '../action.ts'
 import { inert } from '../print/inert.ts'
 import { type Progress, withProgress } from '../print/progress.ts'
 import { remark, say, sayJson } from '../print/say.ts'
-import { type FilterFlags, STATES, wholeFilter, withFilter } from './filter.ts'
+import { type FilterFlags, wholeFilter, withFilter } from './filter.ts'
 import { linesOf } from './lines.ts'
 import { openOffice } from './office.ts'
 
@@ -23,7 +24,7 @@ interface ExportFlags extends FilterFlags, ActingFlags {
 export const registerExport = (dlq: Command): void => {
   withActing(withFilter(dlq.command('export')))
     .description('write dead letters with all that is known of them, as JSON lines')
-    .addOption(new Option('--state <state>', 'in this state (else all)').choices(STATES))
+    .addOption(new Option('--state <state>', 'in this state (else all)').choices(LETTER_STATES))
     .option('--file <path>', 'to this file; one that was not finished is gone on with (else to the output)')
     .action(action(exported))
 }

@@ -3,16 +3,13 @@ import { systemClock } from '../../adapters/system/clock.ts'
 import type { LetterFilter, LetterState } from '../../contracts/letters.ts'
 import { ReprieveError } from '../../core/error.ts'
 import { CATEGORIES, type Category, KINDS, type Kind } from '../../core/failure.ts'
+import { LETTER_STATES } from '../../core/letter.ts'
 import { type Instant, iso } from '../../core/time.ts'
 import type { Office } from '../../office/index.ts'
 import { asMoment, type Common } from '../options.ts'
 import { inert } from '../print/inert.ts'
 import { warnOnStderr } from '../print/paint.ts'
 import { remark, wantsJson } from '../print/say.ts'
-
-export const STATES: readonly LetterState[] = [
-  ...(['open', 'replaying', 'resolved', 'dead again', 'discarded', 'quarantined'] as const),
-]
 
 export interface FilterFlags extends Common {
   readonly service?: string
@@ -79,7 +76,7 @@ export const filterOf = (flags: FilterFlags): LetterFilter => {
 const statesOf = ({ state }: FilterFlags): Pick<LetterFilter, 'states'> => {
   // where one state is asked for, as of a list, the command itself sees to it
   if (state === undefined || typeof state === 'string') return {}
-  return { states: STATES.filter((each) => state.includes('all') || state.includes(each)) }
+  return { states: LETTER_STATES.filter((each) => state.includes('all') || state.includes(each)) }
 }
 
 /** With the whole fingerprint of the group. A group that is not there is a mistake, not an empty answer. */

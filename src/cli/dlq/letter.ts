@@ -7,7 +7,7 @@ import { inert, inertLines } from '../print/inert.ts'
 import { bad, calm, strong } from '../print/paint.ts'
 import { columnsHere } from '../print/say.ts'
 import { table } from '../print/table.ts'
-import { cutTo, padded } from '../print/width.ts'
+import { padded, widthOf, wrapped } from '../print/width.ts'
 
 const MOST_PAYLOAD = 4000
 
@@ -42,14 +42,16 @@ const section = (title: string, body: string): string =>
 
 const indented = (text: string): string => text.replace(/^/gm, '  ')
 
-/** Whole lines, for who may want to copy what they say; with a limit they are cut to it. */
-export const facts = (
-  rows: readonly (readonly [string, string])[],
-  most = Number.POSITIVE_INFINITY,
-): string =>
-  rows
-    .map(([name, value]) => `${calm(padded(inert(name), NAMED))}  ${cutTo(inert(value), most - NAMED - 2)}`)
+/** Whole lines, for who may want to copy what they say; with a limit they go on below. */
+export const facts = (rows: readonly (readonly [string, string])[], most?: number): string => {
+  const named = most === undefined ? NAMED : Math.max(...rows.map(([name]) => widthOf(name)))
+  return rows
+    .map(([name, value]) => {
+      const lines = most === undefined ? [inert(value)] : wrapped(inert(value), most - named - 2)
+      return `${calm(padded(inert(name), named))}  ${lines.join(`\n${' '.repeat(named + 2)}`)}`
+    })
     .join('\n')
+}
 
 const NAMED = 16
 
@@ -86,20 +88,41 @@ const generation = ({ trail }: Letter): string =>
 
 const trail = ({ trail: { records, spent } }: Letter): string => {
   if (records.length === 0) return ''
-  const rows = table<AttemptRecord>(
+  const room = roomHere()
+  const rows = room !== undefined && room < TRAIL_TABLE ? stacked(records, room) : trailTable(records, room)
+  const left = spent - records.length
+  return left > 0 ? `${rows}\n${calm(`${left} between them are not kept`)}` : rows
+}
+
+/** With fewer columns hardly anything of the error would stand in a line. */
+const TRAIL_TABLE = 76
+
+const trailTable = (records: readonly AttemptRecord[], room: number | undefined): string =>
+  table<AttemptRecord>(
     [
       { title: '#', of: ({ attempt }) => String(attempt), align: 'right' },
       { title: 'at', of: ({ at }) => iso(at) },
       { title: 'category', of: ({ category }) => category },
       { title: 'kind', of: ({ kind }) => kind },
-      { title: 'error', of: ({ name, error }) => `${name}: ${error}`, least: 20 },
+      { title: 'error', of: errorOf, least: 20, wrap: true },
     ],
     records,
-    roomHere(),
+    room,
   )
-  const left = spent - records.length
-  return left > 0 ? `${rows}\n${calm(`${left} between them are not kept`)}` : rows
-}
+
+/** One below the other, where a table has no room. */
+const stacked = (records: readonly AttemptRecord[], room: number): string =>
+  records
+    .flatMap((record) => {
+      const { attempt, at, category, kind } = record
+      const below = [`${category}, ${kind}`, inert(errorOf(record))].flatMap((text) =>
+        wrapped(text, room - 2),
+      )
+      return [`${attempt}. ${iso(at)}`, ...below.map((line) => `  ${line}`)]
+    })
+    .join('\n')
+
+const errorOf = ({ name, error }: AttemptRecord): string => `${name}: ${error}`
 
 /** What is shown is indented. */
 const roomHere = (): number | undefined => {

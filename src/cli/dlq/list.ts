@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander'
 import { systemClock } from '../../adapters/system/clock.ts'
 import type { KeptLetter, LetterState } from '../../contracts/letters.ts'
+import { LETTER_STATES } from '../../core/letter.ts'
 import { type Found, NOT_AT_AN_END, recordOf } from '../../office/index.ts'
 import { action, type Ended } from '../action.ts'
 import { asCount } from '../options.ts'
@@ -8,7 +9,7 @@ import { bad, calm, calmOnStderr, good, warn } from '../print/paint.ts'
 import { columnsHere, remark, say, sayJson, WIDE } from '../print/say.ts'
 import { type Column, table } from '../print/table.ts'
 import { span } from '../print/time.ts'
-import { type FilterFlags, STATES, wholeFilter, withFilter } from './filter.ts'
+import { type FilterFlags, wholeFilter, withFilter } from './filter.ts'
 import { wholeIds } from './find.ts'
 import { openOffice } from './office.ts'
 
@@ -25,7 +26,7 @@ export const registerList = (dlq: Command): void => {
       new Option(
         '--state <state>',
         'in this state (else those not yet at an end: open, replaying and quarantined)',
-      ).choices([...STATES, 'all']),
+      ).choices([...LETTER_STATES, 'all']),
     )
     .option('--limit <count>', 'at most so many', asCount, 50)
     .option('--after <id>', 'only what comes after this letter: the next page')

@@ -1,10 +1,11 @@
 import type { Command } from 'commander'
+import { LETTER_STATES } from '../../core/letter.ts'
 import { needReason } from '../../office/index.ts'
 import { type ActingFlags, actingOf, withActing } from '../acting.ts'
 import { action, type Ended } from '../action.ts'
 import { say, sayJson } from '../print/say.ts'
 import { tellElsewhere } from './elsewhere.ts'
-import { STATES, withFilter, withState } from './filter.ts'
+import { withFilter, withState } from './filter.ts'
 import { openOffice } from './office.ts'
 import { countsText } from './operation-text.ts'
 import { fitsNothing, type PaceFlags, tellNothing, tellPlanned, withPace } from './replay.ts'
@@ -18,7 +19,7 @@ const STATE = 'in this state, else what is open or in quarantine; may be said ag
 export const registerPurge = (dlq: Command): void => {
   withState(
     withPace(withActing(withFilter(dlq.command('purge'))), 'all that are open or in quarantine'),
-    STATES,
+    LETTER_STATES,
     STATE,
   )
     .description('take dead letters away for good; what waits behind them with their order key goes on')

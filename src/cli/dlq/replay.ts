@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Item, KeptOperation } from '../../contracts/operations.ts'
+import { LETTER_STATES } from '../../core/letter.ts'
 import { OVERRIDES, type Override } from '../../core/operation.ts'
 import type { Millis } from '../../core/time.ts'
 import type { Office, PlanOptions } from '../../office/index.ts'
@@ -9,7 +10,7 @@ import { asDuration } from '../options.ts'
 import { inert } from '../print/inert.ts'
 import { remark, say, sayJson } from '../print/say.ts'
 import { tellElsewhere } from './elsewhere.ts'
-import { STATES, withFilter, withState } from './filter.ts'
+import { withFilter, withState } from './filter.ts'
 import { openOffice } from './office.ts'
 import { operationText, totalOf } from './operation-text.ts'
 import { checkSelection, type SelectionFlags, selectionOf } from './selection.ts'
@@ -45,7 +46,7 @@ export const withPace = (command: Command, all = 'all that are open'): Command =
 const STATE = "in this state, else what is open; others go only --although 'already done' or 'on its way'"
 
 export const registerReplay = (dlq: Command): void => {
-  withState(withPace(withActing(withFilter(dlq.command('replay')))), STATES, STATE)
+  withState(withPace(withActing(withFilter(dlq.command('replay')))), LETTER_STATES, STATE)
     .description('send dead letters back to the service that failed')
     .argument('[ids...]', 'ids of letters, or their beginnings')
     .option('--wait <duration>', 'wait so long to hear how they ended', asDuration)

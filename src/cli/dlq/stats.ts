@@ -61,8 +61,8 @@ const statsText = (stats: Stats, now: Instant): string => {
   const doors = table<SubscriptionStats>(
     [
       { title: 'open', of: (door) => String(door.open), align: 'right' },
-      { title: 'service', of: ({ service }) => service, least: 8, paint: strong },
-      { title: 'topic', of: ({ topic }) => topic, least: 8 },
+      { title: 'service', of: ({ service }) => service, least: 8, wrap: true, paint: strong },
+      { title: 'topic', of: ({ topic }) => topic, least: 8, wrap: true },
     ],
     stats.subscriptions,
     columnsHere(),

@@ -7,6 +7,7 @@ import { type Reprieve, reprieve } from '../../reprieve.ts'
 import { type ActingFlags, actingOf, withActing } from '../acting.ts'
 import { action, type Ended } from '../action.ts'
 import { asDuration, type Common, openOptions } from '../options.ts'
+import { checkPlaces, tellNew } from '../places.ts'
 import { inert } from '../print/inert.ts'
 import { warnOnStderr } from '../print/paint.ts'
 import { remark, say, sayJson } from '../print/say.ts'
@@ -60,6 +61,8 @@ const withHand = async (
   flags: Common,
   use: (hand: Hand, app: Reprieve) => Promise<Ended>,
 ): Promise<Ended> => {
+  await checkPlaces(flags)
+  await tellNew(flags, 'nothing runs on it yet')
   await using app = await reprieve({ ...openOptions(flags), office: false })
   return await use(app.hand, app)
 }

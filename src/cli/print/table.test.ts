@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type Column, table } from './table.ts'
-import { cutTo, widthOf } from './width.ts'
+import { cutTo, widthOf, wrapped } from './width.ts'
 
 interface Row {
   name: string
@@ -38,8 +38,30 @@ describe('table', () => {
     expect(table(columns, rows, 5).split('\n')[2]).toBe('東京   1200  a t…')
   })
 
+  it('goes on below where a column says so, and nothing is lost', () => {
+    const wrapping = columns.map((column) =>
+      column.title === 'text' ? { ...column, wrap: true as const } : column,
+    )
+    expect(table(wrapping, rows, 30).split('\n')).toEqual([
+      'name  count  text',
+      'a         7  short',
+      '東京   1200  a text that is',
+      '             longer than there',
+      '             is room for',
+    ])
+  })
+
   it('what others wrote stays in its cell', () => {
     expect(table(columns, [{ name: 'x\ny', count: 1, text: '\u001b[2J' }])).toContain('x␊y')
+  })
+})
+
+describe('wrapped', () => {
+  it('breaks between words, and a word only where a line has no room for it', () => {
+    expect(wrapped('one two three', 7)).toEqual(['one two', 'three'])
+    expect(wrapped('one  abcdefghij k', 5)).toEqual(['one', 'abcde', 'fghij', 'k'])
+    expect(wrapped('東京タワー', 5)).toEqual(['東京', 'タワ', 'ー'])
+    expect(wrapped('', 5)).toEqual([''])
   })
 })
 

@@ -1,5 +1,5 @@
 import { inert } from './inert.ts'
-import { cutTo, padded, paddedLeft, widthOf } from './width.ts'
+import { cutTo, padded, paddedLeft, widthOf, wrapped } from './width.ts'
 
 export interface Column<Row> {
   readonly title: string
@@ -7,6 +7,8 @@ export interface Column<Row> {
   readonly align?: 'right'
   /** Columns that may be cut where the terminal is narrow, and the least they keep. */
   readonly least?: number
+  /** It goes on below rather than being cut. */
+  readonly wrap?: true
   /** Only where the terminal has so many columns: what others need the room more for. */
   readonly wide?: number
   readonly paint?: (text: string, row: Row) => string
@@ -28,9 +30,13 @@ export const table = <Row>(all: readonly Column<Row>[], rows: readonly Row[], mo
     return i === columns.length - 1 ? cut : padded(cut, widths[i]!)
   }
   const head = columns.map(({ title }, i) => place(title, i)).join(GAP)
-  const body = cells.map((line, r) =>
-    columns.map(({ paint }, i) => (paint ?? plain)(place(line[i]!, i), rows[r]!)).join(GAP),
-  )
+  const body = cells.flatMap((line, r) => {
+    const parts = line.map((text, i) => (columns[i]!.wrap ? wrapped(text, widths[i]!) : [text]))
+    const height = Math.max(...parts.map(({ length }) => length))
+    return Array.from({ length: height }, (_, y) =>
+      columns.map(({ paint }, i) => (paint ?? plain)(place(parts[i]![y] ?? '', i), rows[r]!)).join(GAP),
+    )
+  })
   return [head, ...body].map((line) => line.trimEnd()).join('\n')
 }
 

@@ -30,3 +30,21 @@ export const padded = (text: string, columns: number): string =>
 
 export const paddedLeft = (text: string, columns: number): string =>
   ' '.repeat(Math.max(0, columns - widthOf(text))) + text
+
+/** The text in lines of at most so many columns, broken between words; a word that has no room in a line is broken, too. */
+export const wrapped = (text: string, columns: number): readonly string[] => {
+  const lines: string[] = []
+  let line = ''
+  const put = (piece: string): void => {
+    if (widthOf(line + piece.trimEnd()) <= columns) line += piece
+    else {
+      if (line !== '') lines.push(line.trimEnd())
+      line = piece
+    }
+  }
+  for (const [word] of text.matchAll(/\S+\s*|\s+/g)) {
+    if (widthOf(word.trimEnd()) <= columns) put(word)
+    else for (const { segment } of graphemes.segment(word)) put(segment)
+  }
+  return [...lines, line.trimEnd()]
+}

@@ -7,6 +7,7 @@ import { type Reprieve, reprieve } from '../../reprieve.ts'
 import type { PublishOptions } from '../../runtime/handler.ts'
 import { action, type Ended } from '../action.ts'
 import { asHeader, type Common, openOptions } from '../options.ts'
+import { checkPlaces } from '../places.ts'
 import { inert } from '../print/inert.ts'
 import { remark, say, sayJson } from '../print/say.ts'
 import { inputFrom } from './lines.ts'
@@ -157,7 +158,10 @@ const whyStopped = ({ line, through, because, fix }: Stopped): string => {
 }
 
 /** Without an office: whoever only publishes takes over nothing. */
-const open = (flags: Flags): Promise<Reprieve> => reprieve({ ...openOptions(flags), office: false })
+const open = async (flags: Flags): Promise<Reprieve> => {
+  await checkPlaces(flags)
+  return reprieve({ ...openOptions(flags), office: false })
+}
 
 const usage = (message: string, fix: string): ReprieveError =>
   new ReprieveError('bad_usage', message, { fix })
