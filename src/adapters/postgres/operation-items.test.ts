@@ -6,7 +6,7 @@ import { systemClock } from '../system/clock.ts'
 import { systemDice } from '../system/dice.ts'
 import { loadDriver } from './client.ts'
 import { itemsAt } from './operation-items.ts'
-import { changePlainly, markItems } from './operation-marks.ts'
+import { markItems, markSpan } from './operation-marks.ts'
 import { type Ask, openPool } from './pool.ts'
 import { readUrl } from './settings.ts'
 
@@ -60,7 +60,7 @@ describeWith('postgres', 'items of an operation in PostgreSQL', (url) => {
     // once to read them, twice to find and change them
     expect(looked).toBeLessThanOrEqual(3 * PLACES.length)
     looked = 0
-    await changePlainly(ask, desk.schema, '1', marks)
+    await markSpan(ask, desk.schema, '1', marks)
     expect(looked).toBeLessThanOrEqual(2 * PLACES.length)
     await pool.close()
     await desk.close()

@@ -132,7 +132,7 @@ const takeOver = async (
   })
 }
 
-/** In the order of their letters, whoever else adds the same. */
+/** In the order of their letters, whoever else adds the same. What all of a column have alike is not said for each. */
 const inserting = (
   schema: string,
   operation: string,
@@ -140,11 +140,13 @@ const inserting = (
   which: 'fresh' | 'any',
 ): Statement => {
   const words = items.map(({ letter }) => wordOf(letter))
+  const at = instant(items[0]?.at ?? 0)
   return {
     name: `reprieve ${schema} add ${which}`,
     text: `
       INSERT INTO ${schema}.operation_item (operation, place, letter, name, state, because, at, repair, held)
-      SELECT $1, *, n.state = 'waiting' FROM
+      SELECT $1, n.place, n.letter, n.name, coalesce(n.state, 'waiting'), coalesce(n.because, ''), coalesce(n.at, $9),
+        coalesce(n.repair, ''), coalesce(n.state, 'waiting') = 'waiting' FROM
         unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::text[])
           AS n (place, letter, name, state, because, at, repair)
       ORDER BY n.letter COLLATE "C" ${which === 'any' ? 'ON CONFLICT DO NOTHING RETURNING place' : ''}`,
@@ -152,14 +154,33 @@ const inserting = (
       operation,
       items.map(({ place }) => place),
       words,
-      items.map(({ letter }, n) => (words[n] === letter ? null : textOf(letter))),
-      items.map(({ state }) => state),
-      items.map(({ because = '' }) => textOf(because)),
-      items.map(({ at }) => instant(at)),
-      items.map(({ repair = '' }) => repair),
+      unlessAll(
+        items.map(({ letter }, n) => (words[n] === letter ? null : textOf(letter))),
+        null,
+      ),
+      unlessAll(
+        items.map(({ state }) => state),
+        'waiting',
+      ),
+      unlessAll(
+        items.map(({ because = '' }) => textOf(because)),
+        '',
+      ),
+      unlessAll(
+        items.map((item) => instant(item.at)),
+        at,
+      ),
+      unlessAll(
+        items.map(({ repair = '' }) => repair),
+        '',
+      ),
+      at,
     ],
   }
 }
+
+const unlessAll = <T>(values: readonly T[], same: T): readonly T[] =>
+  values.every((value) => value === same) ? [] : values
 
 export const itemsAt = async (
   ask: Ask,

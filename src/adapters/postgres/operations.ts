@@ -15,7 +15,7 @@ import { decide, lockLettersOf, writeAll } from './letter-marks.ts'
 import { behind, type Condition, type Locked, places, type Row, where } from './letter-rows.ts'
 import { readText, textOf } from './letter-words.ts'
 import { addFresh, addItems, canBeFresh, itemsAt, lockHolds } from './operation-items.ts'
-import { changePlainly, isPlain, markItems } from './operation-marks.ts'
+import { isSpan, markItems, markSpan } from './operation-marks.ts'
 import { isStep, markStep, OfAnotherVersion, Uneven } from './operation-steps.ts'
 import type { Ask, Pool } from './pool.ts'
 import { again, stateOf, UNIQUE_VIOLATION } from './trouble.ts'
@@ -51,13 +51,17 @@ export const operationsOf = (pool: Pool, schema: string, ready: () => Promise<vo
   const lock = async (ask: Ask, id: string, version?: number): Promise<Row | undefined> =>
     rowIn(await ask(locking(id)), version)
 
-  /** undefined: it is no step that all of can be marked; each mark is to be looked at by itself. */
-  const step = async (
-    id: string,
-    version: number | undefined,
-    marks: readonly ItemMark[],
-    act?: ActOnLetters,
-  ): Promise<{ readonly done: readonly boolean[] | undefined } | undefined> => {
+  /** undefined: they are not all that can be marked there; each mark is to be looked at by itself. */
+  const span: MarkTogether = (id, version, marks) =>
+    write(async (_, locked, last) => {
+      const row = rowIn(locked, version)
+      if (!row) return { done: undefined }
+      const whole = await markSpan(last, schema, row.number as string, marks)
+      return whole ? { done: marks.map(() => true) } : undefined
+    }, locking(id))
+
+  /** The same with their letters. */
+  const step: MarkTogether = async (id, version, marks, act) => {
     if (!isStep(marks)) return undefined
     try {
       const number: Statement = {
@@ -127,13 +131,7 @@ export const operationsOf = (pool: Pool, schema: string, ready: () => Promise<vo
         return readBy(ask, operation.id)
       }, locking(operation.id)),
     mark: async (id, version, marks, act) => {
-      if (!act && isPlain(marks)) {
-        return write(async (_, locked, last) => {
-          const row = rowIn(locked, version)
-          return row && (await changePlainly(last, schema, row.number as string, marks)).done
-        }, locking(id))
-      }
-      const stepped = await step(id, version, marks, act)
+      const stepped = await (isPlain(marks, act) ? span : step)(id, version, marks, act)
       if (stepped) return stepped.done
       return write(async (ask) => {
         if (marks.some(({ letter }) => letter?.to === 'removed')) await lockHolds(ask, schema)
@@ -198,6 +196,17 @@ export const operationsOf = (pool: Pool, schema: string, ready: () => Promise<vo
       }, locking(id)),
   }
 }
+
+type MarkTogether = (
+  id: string,
+  version: number | undefined,
+  marks: readonly ItemMark[],
+  act?: ActOnLetters,
+) => Promise<{ readonly done: readonly boolean[] | undefined } | undefined>
+
+/** No letter and no audit is touched by them. */
+const isPlain = (marks: readonly ItemMark[], act: ActOnLetters | undefined): boolean =>
+  !act && marks.every(({ letter }) => !letter) && isSpan(marks)
 
 const fits = ({ live, beginning }: OperationFilter, before: string | undefined): readonly Condition[] => [
   ...(live === undefined ? [] : [() => `o.live = ${live}`]),
