@@ -40,15 +40,18 @@ const HOLDS = 1_415_926_535
 /** Mostly nobody has any of them, and none is here: then a plain statement puts them in, and else it is undone. */
 export const canBeFresh = (items: readonly NewItem[]): boolean => items.every(isWaiting)
 
-/** Within a transaction that holds the operation, and fails where one of them is held or here. The tally is to be written yet. */
+/** Within a transaction that holds the operation, and fails where one of them is held or here. */
 export const addFresh = async (ask: Ask, schema: string, operation: string, items: readonly NewItem[]) => {
   const tally = tallying(ask, schema, operation)
   for (const { state, because = '' } of items) tally.add(state, because, 1)
-  await Promise.all([lockHolds(ask, schema), ask(inserting(schema, operation, items, 'fresh'))])
-  return tally
+  await Promise.all([
+    lockHolds(ask, schema),
+    ask(inserting(schema, operation, items, 'fresh')),
+    tally.write(),
+  ])
 }
 
-/** Within a transaction that holds the operation. The tally is to be written yet. */
+/** Within a transaction that holds the operation. */
 export const addItems = async (ask: Ask, schema: string, operation: string, items: readonly NewItem[]) => {
   const tally = tallying(ask, schema, operation)
   /** Answers with those whose letters others hold. */
@@ -64,7 +67,7 @@ export const addItems = async (ask: Ask, schema: string, operation: string, item
   await takeOver(ask, schema, operation, fresh.filter(isWaiting))
   const held = await add(fresh)
   await add(held.map((item) => ({ ...item, state: 'skipped', because: 'in another operation' })))
-  return tally
+  await tally.write()
 }
 
 const isWaiting = ({ state }: NewItem): boolean => state === 'waiting'

@@ -1,11 +1,12 @@
 import type { LetterMark } from '../../contracts/letters.ts'
 import type { ItemMark } from '../../contracts/operations.ts'
+import type { Statement } from './client.ts'
 import { instant, wordOf } from './keys.ts'
 import { digestOf } from './letter-rows.ts'
 import { textOf } from './letter-words.ts'
 import { itemsAt, type KnownItem } from './operation-items.ts'
 import { tallying } from './operation-tallies.ts'
-import type { Ask } from './pool.ts'
+import { type Ask, BEGUN } from './pool.ts'
 import { collision } from './trouble.ts'
 
 const found = (schema: string): string => `LATERAL (SELECT x.ctid AS row FROM ${schema}.operation_item AS x
@@ -74,45 +75,41 @@ export const isSpan = (marks: readonly ItemMark[]): boolean => {
 }
 
 /** What lies between the first place and the last in one of the states, as `spanOf` gives them. */
-export const IN_SPAN = 'i.operation = $1 AND i.place BETWEEN $2 AND $3 AND i.state = ANY ($4::text[])'
+export const inSpan = (schema: string): string =>
+  `i.operation = ${numberIn(schema)} AND i.place BETWEEN $2 AND $3 AND i.state = ANY ($4::text[])`
+const numberIn = (schema: string): string => `(SELECT o.number FROM ${schema}.operation AS o WHERE o.id = $1)`
 
-export const spanOf = (operation: string, marks: readonly ItemMark[]): readonly unknown[] => {
+export const spanOf = (id: string, marks: readonly ItemMark[]): readonly unknown[] => {
   const places = marks.map(({ place }) => place)
-  return [operation, places[0], places.at(-1), marks[0]!.from, places]
+  return [wordOf(id), places[0], places.at(-1), marks[0]!.from, places]
 }
 
 /**
  * The same as `markItems` of such marks, with their tallies, by one statement that walks along the places: what each was
- * need not be known here. False: they are not all that lies there in those states, and nothing was done.
+ * need not be known here. Goes with the beginning. Where they are not all that lies there in those states nothing is done.
  */
-export const markSpan = async (
-  ask: Ask,
-  schema: string,
-  operation: string,
-  marks: readonly ItemMark[],
-): Promise<boolean> => {
+export const markSpan = (schema: string, id: string, marks: readonly ItemMark[]): Statement => {
   const { to, because = '', at } = marks[0]!
-  const { rows } = await ask({
+  return {
     name: `reprieve ${schema} mark span`,
     text: `
       WITH there AS MATERIALIZED (
-        SELECT i.place, i.state, i.because FROM ${schema}.operation_item AS i WHERE ${IN_SPAN}),
-      whole AS MATERIALIZED (SELECT array_agg(place ORDER BY place) = $5::bigint[] AS yes FROM there),
+        SELECT i.place, i.state, i.because FROM ${schema}.operation_item AS i WHERE ${inSpan(schema)}),
+      whole AS MATERIALIZED (SELECT array_agg(place ORDER BY place) = $5::bigint[] AND ${BEGUN} AS yes FROM there),
       changed AS (
         UPDATE ${schema}.operation_item AS i SET state = $6, because = $7, at = $8
-        WHERE ${IN_SPAN} AND (SELECT yes FROM whole)),
+        WHERE ${inSpan(schema)} AND (SELECT yes FROM whole)),
       sums AS (SELECT state, because, count(*) AS count FROM there WHERE (SELECT yes FROM whole) GROUP BY 1, 2),
       less AS (
         UPDATE ${schema}.operation_tally AS t SET count = t.count - sums.count FROM sums
-        WHERE t.operation = $1 AND t.state = sums.state AND t.because = sums.because),
+        WHERE t.operation = ${numberIn(schema)} AND t.state = sums.state AND t.because = sums.because),
       more AS (
         INSERT INTO ${schema}.operation_tally AS t (operation, digest, state, because, count)
-        SELECT $1, $9, $6, $7, sum(count) FROM sums HAVING sum(count) > 0
+        SELECT ${numberIn(schema)}, $9, $6, $7, sum(count) FROM sums HAVING sum(count) > 0
         ON CONFLICT (operation, digest) DO UPDATE SET count = t.count + excluded.count)
-      SELECT yes FROM whole`,
-    values: [...spanOf(operation, marks), to, textOf(because), instant(at), digestOf([to, because])],
-  })
-  return rows[0]?.yes === true
+      SELECT 1 FROM whole WHERE yes`,
+    values: [...spanOf(id, marks), to, textOf(because), instant(at), digestOf([to, because])],
+  }
 }
 
 /** Within the transaction that marks letters, which are locked: those that came back from a replay end their items too. */
