@@ -3,12 +3,14 @@ import type { KeptOutline, LetterFilter, Letters } from '../contracts/letters.ts
 import type { KeptOperation, NewItem, Operations } from '../contracts/operations.ts'
 import type { Act } from '../core/audit.ts'
 import { ReprieveError } from '../core/error.ts'
-import type { Operation, Skip } from '../core/operation.ts'
+import { ITEM_STATES, type Operation, type Skip } from '../core/operation.ts'
 import type { Instant } from '../core/time.ts'
 import type { Check } from './checks.ts'
 
 /** So many are one commit. */
 const PAGE = 1000
+/** Of a set up to this size what was put into it is remembered, and need not be read again for its hash. */
+const REMEMBERED = 20_000
 
 export interface Freezing {
   readonly letters: Letters
@@ -47,6 +49,7 @@ export const freeze = async (
 
   /** What was made ready before is kept while the next is made ready. */
   let keeping: Promise<void> = Promise.resolve()
+  const put: NewItem[] = []
   const add = async (places: readonly number[], ids: readonly string[], found: readonly Found[]) => {
     const against = await check(found, asked)
     const at = now()
@@ -55,6 +58,7 @@ export const freeze = async (
       states[state] = (states[state] ?? 0) + 1
     }
     const items = ids.map((id, n) => newItem(places[n]!, id, found[n]?.repair?.hash, against[n], at))
+    if (put.length <= REMEMBERED) put.push(...items)
     await keeping
     keeping = keep(items)
     keeping.catch(() => {}) // it is told when its turn comes
@@ -98,7 +102,7 @@ export const freeze = async (
     }
   }
   await keeping
-  return seal(operation.id, version, freezing, states)
+  return seal(operation.id, version, freezing, states, put)
 }
 
 type Found = KeptOutline | undefined
@@ -139,11 +143,14 @@ const seal = async (
   version: number,
   freezing: Freezing,
   found: FoundIn,
+  put: readonly NewItem[],
 ): Promise<KeptOperation> => {
   const { operations, approvalAbove } = freezing
-  const hash = await hashOfSet(operations, id, freezing.stay)
   const kept = (await operations.read(id))!
   const { counts, reasons } = kept
+  // as many as were put there: none was passed over, and these are all
+  const whole = ITEM_STATES.reduce((sum, state) => sum + counts[state], 0) === put.length
+  const hash = whole ? hashOf(put) : await hashOfSet(operations, id, freezing.stay)
   const asking = reasons['needs approval'] ?? 0
   const needed =
     asking > 0 || (approvalAbove !== undefined && approvalAbove > 0 && counts.waiting > approvalAbove)
@@ -165,13 +172,21 @@ export const hashOfSet = async (
   const hash = createHash('sha256')
   for (let after: number | undefined; ; ) {
     const page = await operations.items(id, undefined, PAGE, after)
-    for (const { letter, repair } of page)
-      hash.update(repair === undefined ? `${letter}\n` : `${letter} ${repair}\n`)
+    for (const item of page) hash.update(lineOf(item))
     if (page.length < PAGE) return hash.digest('hex')
     after = page.at(-1)!.place
     await stay()
   }
 }
+
+const hashOf = (items: readonly NewItem[]): string => {
+  const hash = createHash('sha256')
+  for (const item of items.toSorted((a, b) => a.place - b.place)) hash.update(lineOf(item))
+  return hash.digest('hex')
+}
+
+const lineOf = ({ letter, repair }: Pick<NewItem, 'letter' | 'repair'>): string =>
+  repair === undefined ? `${letter}\n` : `${letter} ${repair}\n`
 
 const taken = ({ id }: Operation): ReprieveError =>
   new ReprieveError('bad_usage', `operation ${id} was cancelled while its set was frozen`, {

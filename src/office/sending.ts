@@ -212,7 +212,12 @@ export const createSending = (means: Sending) => {
   }
 
   const tell = async (operation: Operation, gone: readonly Gone[]): Promise<void> => {
-    await Promise.all(gone.map(({ leaving, ends }) => sent(operation, leaving, ends)))
+    const told = [false, true].map(async (ends) => {
+      const some = gone.filter((way) => way.ends === ends).flatMap(({ leaving }) => leaving)
+      // in the order of work, whichever way they went: so they lie together
+      if (some.length > 0) await sent(operation, some.toSorted(byPlace), ends)
+    })
+    await Promise.all(told)
   }
 
   const groupOf = (service: string): string => serviceRules(book, service).consumerGroup
@@ -293,6 +298,8 @@ export const createSending = (means: Sending) => {
 
   return { replay, stream, again, purge }
 }
+
+const byPlace = (a: Leaving, b: Leaving): number => a.item.place - b.item.place
 
 const wordOf = (error: unknown): string =>
   error instanceof ReprieveError ? error.code.replaceAll('_', ' ') : 'can not be sent'

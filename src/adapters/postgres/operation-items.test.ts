@@ -2,12 +2,14 @@ import { expect, it } from 'vitest'
 import { describeWith } from '../../../test/services/urls.ts'
 import { deskAt } from '../../../test/stores/postgres.ts'
 import type { Operation } from '../../core/operation.ts'
+import { sampleLetters } from '../../testing/letters.ts'
 import { systemClock } from '../system/clock.ts'
 import { systemDice } from '../system/dice.ts'
 import { loadDriver } from './client.ts'
 import { itemsAt } from './operation-items.ts'
-import { changePlainly, markItems } from './operation-marks.ts'
-import { type Ask, openPool } from './pool.ts'
+import { markItems, markSpan } from './operation-marks.ts'
+import { moveLetters } from './operation-steps.ts'
+import { type Ask, openPool, SAY_BEGUN } from './pool.ts'
 import { readUrl } from './settings.ts'
 
 const COUNT = 3000
@@ -47,6 +49,7 @@ describeWith('postgres', 'items of an operation in PostgreSQL', (url) => {
     // planned again and again, as one plan for all: what a connection comes to after some calls
     const ask: Ask = async ({ text, values = [] }) => {
       const { rows } = await pool.transaction(async (within) => {
+        await within(SAY_BEGUN)
         await within({ text: 'SET LOCAL plan_cache_mode = force_generic_plan' })
         return within({ text: `EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values })
       })
@@ -60,7 +63,7 @@ describeWith('postgres', 'items of an operation in PostgreSQL', (url) => {
     // once to read them, twice to find and change them
     expect(looked).toBeLessThanOrEqual(3 * PLACES.length)
     looked = 0
-    await changePlainly(ask, desk.schema, '1', marks)
+    await ask(markSpan(desk.schema, 'one', marks))
     expect(looked).toBeLessThanOrEqual(2 * PLACES.length)
     await pool.close()
     await desk.close()
@@ -86,6 +89,40 @@ describeWith('postgres', 'items of an operation in PostgreSQL', (url) => {
     const { counts, reasons } = (await operations.read('one'))!
     expect(counts).toMatchObject({ waiting: 1, sending: 0, sent: 2 })
     expect(reasons['needs approval'] ?? 0).toBe(0)
+    await desk.close()
+  }, 60_000)
+
+  it('and their letters stay as they are where the beginning that they went with was refused', async () => {
+    const desk = await deskAt(url)
+    const store = await desk.open()
+    const operations = store.operations!
+    const letters = store.letters!
+    const [letter] = sampleLetters(1, 1_800_000_000_000)
+    await letters.keep([letter!])
+    const { version } = await operations.begin(ONE)
+    await operations.add('one', version, [{ place: 1, letter: letter!.id, state: 'waiting', at: 0 }])
+    const tools = { clock: systemClock, dice: systemDice(), journal: () => {} }
+    const pool = openPool(await loadDriver(), readUrl(url), tools)
+    const mark = {
+      place: 1,
+      from: ['waiting'],
+      to: 'sending',
+      at: 1,
+      letter: { id: letter!.id, from: ['open'], to: 'replaying' },
+    } as const
+    // each by itself, as it were without one
+    for (const each of [
+      SAY_BEGUN,
+      moveLetters(desk.schema, 'one', [mark]),
+      markSpan(desk.schema, 'one', [mark]),
+    ])
+      await pool.ask(each)
+    expect((await operations.read('one'))!.counts).toMatchObject({ waiting: 1, sending: 0 })
+    expect((await operations.items('one', undefined, 2)).map(({ state }) => state)).toEqual(['waiting'])
+    expect((await letters.find({}, 2)).map(({ state }) => state)).toEqual(['open'])
+    expect(await operations.mark('one', version, [mark])).toEqual([true])
+    expect((await letters.find({}, 2)).map(({ state }) => state)).toEqual(['replaying'])
+    await pool.close()
     await desk.close()
   }, 60_000)
 })

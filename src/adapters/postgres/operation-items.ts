@@ -40,15 +40,18 @@ const HOLDS = 1_415_926_535
 /** Mostly nobody has any of them, and none is here: then a plain statement puts them in, and else it is undone. */
 export const canBeFresh = (items: readonly NewItem[]): boolean => items.every(isWaiting)
 
-/** Within a transaction that holds the operation, and fails where one of them is held or here. The tally is to be written yet. */
+/** Within a transaction that holds the operation, and fails where one of them is held or here. */
 export const addFresh = async (ask: Ask, schema: string, operation: string, items: readonly NewItem[]) => {
   const tally = tallying(ask, schema, operation)
   for (const { state, because = '' } of items) tally.add(state, because, 1)
-  await Promise.all([lockHolds(ask, schema), ask(inserting(schema, operation, items, 'fresh'))])
-  return tally
+  await Promise.all([
+    lockHolds(ask, schema),
+    ask(inserting(schema, operation, items, 'fresh')),
+    tally.write(),
+  ])
 }
 
-/** Within a transaction that holds the operation. The tally is to be written yet. */
+/** Within a transaction that holds the operation. */
 export const addItems = async (ask: Ask, schema: string, operation: string, items: readonly NewItem[]) => {
   const tally = tallying(ask, schema, operation)
   /** Answers with those whose letters others hold. */
@@ -64,7 +67,7 @@ export const addItems = async (ask: Ask, schema: string, operation: string, item
   await takeOver(ask, schema, operation, fresh.filter(isWaiting))
   const held = await add(fresh)
   await add(held.map((item) => ({ ...item, state: 'skipped', because: 'in another operation' })))
-  return tally
+  await tally.write()
 }
 
 const isWaiting = ({ state }: NewItem): boolean => state === 'waiting'
@@ -132,7 +135,7 @@ const takeOver = async (
   })
 }
 
-/** In the order of their letters, whoever else adds the same. */
+/** In the order of their letters, whoever else adds the same. What all of a column have alike is not said for each. */
 const inserting = (
   schema: string,
   operation: string,
@@ -140,11 +143,13 @@ const inserting = (
   which: 'fresh' | 'any',
 ): Statement => {
   const words = items.map(({ letter }) => wordOf(letter))
+  const at = instant(items[0]?.at ?? 0)
   return {
     name: `reprieve ${schema} add ${which}`,
     text: `
       INSERT INTO ${schema}.operation_item (operation, place, letter, name, state, because, at, repair, held)
-      SELECT $1, *, n.state = 'waiting' FROM
+      SELECT $1, n.place, n.letter, n.name, coalesce(n.state, 'waiting'), coalesce(n.because, ''), coalesce(n.at, $9),
+        coalesce(n.repair, ''), coalesce(n.state, 'waiting') = 'waiting' FROM
         unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::text[])
           AS n (place, letter, name, state, because, at, repair)
       ORDER BY n.letter COLLATE "C" ${which === 'any' ? 'ON CONFLICT DO NOTHING RETURNING place' : ''}`,
@@ -152,14 +157,33 @@ const inserting = (
       operation,
       items.map(({ place }) => place),
       words,
-      items.map(({ letter }, n) => (words[n] === letter ? null : textOf(letter))),
-      items.map(({ state }) => state),
-      items.map(({ because = '' }) => textOf(because)),
-      items.map(({ at }) => instant(at)),
-      items.map(({ repair = '' }) => repair),
+      unlessAll(
+        items.map(({ letter }, n) => (words[n] === letter ? null : textOf(letter))),
+        null,
+      ),
+      unlessAll(
+        items.map(({ state }) => state),
+        'waiting',
+      ),
+      unlessAll(
+        items.map(({ because = '' }) => textOf(because)),
+        '',
+      ),
+      unlessAll(
+        items.map((item) => instant(item.at)),
+        at,
+      ),
+      unlessAll(
+        items.map(({ repair = '' }) => repair),
+        '',
+      ),
+      at,
     ],
   }
 }
+
+const unlessAll = <T>(values: readonly T[], same: T): readonly T[] =>
+  values.every((value) => value === same) ? [] : values
 
 export const itemsAt = async (
   ask: Ask,

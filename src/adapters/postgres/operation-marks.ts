@@ -1,11 +1,12 @@
 import type { LetterMark } from '../../contracts/letters.ts'
 import type { ItemMark } from '../../contracts/operations.ts'
+import type { Statement } from './client.ts'
 import { instant, wordOf } from './keys.ts'
 import { digestOf } from './letter-rows.ts'
 import { textOf } from './letter-words.ts'
 import { itemsAt, type KnownItem } from './operation-items.ts'
 import { tallying } from './operation-tallies.ts'
-import type { Ask } from './pool.ts'
+import { type Ask, BEGUN } from './pool.ts'
 import { collision } from './trouble.ts'
 
 const found = (schema: string): string => `LATERAL (SELECT x.ctid AS row FROM ${schema}.operation_item AS x
@@ -14,7 +15,7 @@ const found = (schema: string): string => `LATERAL (SELECT x.ctid AS row FROM ${
 /** No longer held by its operation. */
 const isFreed = ({ to }: ItemMark): boolean => to === 'skipped' || to === 'failed'
 
-export const isAlike = (a: ItemMark, b: ItemMark): boolean =>
+const isAlike = (a: ItemMark, b: ItemMark): boolean =>
   a.to === b.to && a.because === b.because && a.at === b.at
 
 /** Within a transaction that holds the operation. An item that several marks name is changed by the first that can. */
@@ -62,58 +63,53 @@ export const markItems = async (
   return done
 }
 
-/** All are to become the same from something else, no letter and no hold is touched by it, and each place is named once. */
-export const isPlain = (marks: readonly ItemMark[]): boolean => {
+/** All are to become the same from something else, no hold is touched by it, and the places are in order, each named once. */
+export const isSpan = (marks: readonly ItemMark[]): boolean => {
   const [first] = marks
   if (!first || isFreed(first) || first.from.includes(first.to)) return false
   const from = first.from.join()
-  return (
-    marks.every((mark) => !mark.letter && isAlike(mark, first) && mark.from.join() === from) &&
-    new Set(marks.map(({ place }) => place)).size === marks.length
+  return marks.every(
+    (mark, i) =>
+      isAlike(mark, first) && mark.from.join() === from && (i === 0 || mark.place > marks[i - 1]!.place),
   )
 }
 
+/** What lies between the first place and the last in one of the states, as `spanOf` gives them. */
+export const inSpan = (schema: string): string =>
+  `i.operation = ${numberIn(schema)} AND i.place BETWEEN $2 AND $3 AND i.state = ANY ($4::text[])`
+const numberIn = (schema: string): string => `(SELECT o.number FROM ${schema}.operation AS o WHERE o.id = $1)`
+
+export const spanOf = (id: string, marks: readonly ItemMark[]): readonly unknown[] => {
+  const places = marks.map(({ place }) => place)
+  return [wordOf(id), places[0], places.at(-1), marks[0]!.from, places]
+}
+
 /**
- * The same as `markItems` of plain marks, with their tallies, by one statement: what each was need not be known here. Where
- * letters are named the items are theirs.
+ * The same as `markItems` of such marks, with their tallies, by one statement that walks along the places: what each was
+ * need not be known here. Goes with the beginning. Where they are not all that lies there in those states nothing is done.
  */
-export const changePlainly = async (
-  ask: Ask,
-  schema: string,
-  operation: string,
-  marks: readonly ItemMark[],
-  words: readonly string[] | null = null,
-) => {
-  const { from, to, because = '', at } = marks[0]!
-  const { rows } = await ask({
-    name: `reprieve ${schema} mark plainly`,
+export const markSpan = (schema: string, id: string, marks: readonly ItemMark[]): Statement => {
+  const { to, because = '', at } = marks[0]!
+  return {
+    name: `reprieve ${schema} mark span`,
     text: `
-      WITH changed AS (
-        UPDATE ${schema}.operation_item AS i SET state = $3, because = $4, at = $5
-        FROM unnest($2::bigint[], $8::text[]) AS n (place, letter), LATERAL (SELECT x.ctid AS row, x.letter, x.state, x.because
-          FROM ${schema}.operation_item AS x WHERE x.operation = $1 AND x.place = n.place OFFSET 0) AS was
-        WHERE i.ctid = was.row AND was.state = ANY ($6::text[]) AND was.letter = coalesce(n.letter, was.letter)
-        RETURNING i.place, was.state, was.because),
-      sums AS (SELECT state, because, count(*) AS count, array_agg(place) AS places FROM changed GROUP BY 1, 2),
+      WITH there AS MATERIALIZED (
+        SELECT i.place, i.state, i.because FROM ${schema}.operation_item AS i WHERE ${inSpan(schema)}),
+      whole AS MATERIALIZED (SELECT array_agg(place ORDER BY place) = $5::bigint[] AND ${BEGUN} AS yes FROM there),
+      changed AS (
+        UPDATE ${schema}.operation_item AS i SET state = $6, because = $7, at = $8
+        WHERE ${inSpan(schema)} AND (SELECT yes FROM whole)),
+      sums AS (SELECT state, because, count(*) AS count FROM there WHERE (SELECT yes FROM whole) GROUP BY 1, 2),
       less AS (
         UPDATE ${schema}.operation_tally AS t SET count = t.count - sums.count FROM sums
-        WHERE t.operation = $1 AND t.state = sums.state AND t.because = sums.because),
+        WHERE t.operation = ${numberIn(schema)} AND t.state = sums.state AND t.because = sums.because),
       more AS (
         INSERT INTO ${schema}.operation_tally AS t (operation, digest, state, because, count)
-        SELECT $1, $7, $3, $4, sum(count) FROM sums HAVING sum(count) > 0
+        SELECT ${numberIn(schema)}, $9, $6, $7, sum(count) FROM sums HAVING sum(count) > 0
         ON CONFLICT (operation, digest) DO UPDATE SET count = t.count + excluded.count)
-      SELECT count, CASE WHEN (SELECT sum(count) FROM sums) < cardinality($2::bigint[]) THEN places::text END AS places
-      FROM sums`,
-    values: [
-      ...[operation, marks.map(({ place }) => place), to, textOf(because), instant(at), from],
-      ...[digestOf([to, because]), words],
-    ],
-  })
-  const count = rows.reduce((sum, row) => sum + Number(row.count), 0)
-  if (count === marks.length) return { count, done: marks.map(() => true) }
-  const places = rows.flatMap((row) => (row.places as string).slice(1, -1).split(',').map(Number))
-  const changed = new Set(places)
-  return { count, done: marks.map(({ place }) => changed.has(place)) }
+      SELECT 1 FROM whole WHERE yes`,
+    values: [...spanOf(id, marks), to, textOf(because), instant(at), digestOf([to, because])],
+  }
 }
 
 /** Within the transaction that marks letters, which are locked: those that came back from a replay end their items too. */

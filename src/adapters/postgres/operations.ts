@@ -15,16 +15,16 @@ import { decide, lockLettersOf, writeAll } from './letter-marks.ts'
 import { behind, type Condition, type Locked, places, type Row, where } from './letter-rows.ts'
 import { readText, textOf } from './letter-words.ts'
 import { addFresh, addItems, canBeFresh, itemsAt, lockHolds } from './operation-items.ts'
-import { changePlainly, isPlain, markItems } from './operation-marks.ts'
-import { isStep, markStep, OfAnotherVersion, Uneven } from './operation-steps.ts'
-import type { Ask, Pool } from './pool.ts'
+import { isSpan, markItems, markSpan } from './operation-marks.ts'
+import { endStep, isStep, moveLetters, OfAnotherVersion, Uneven } from './operation-steps.ts'
+import { type Ask, type Pool, SAY_BEGUN } from './pool.ts'
 import { again, stateOf, UNIQUE_VIOLATION } from './trouble.ts'
 
 /** `ready` makes the tables where they are missing. */
 export const operationsOf = (pool: Pool, schema: string, ready: () => Promise<void>): Operations => {
   const write = async <T>(
-    work: (ask: Ask, first: Result, last: Ask) => Promise<T>,
-    first?: Statement,
+    work: (ask: Ask, first: readonly Result[], last: Ask) => Promise<T>,
+    ...first: readonly Statement[]
   ): Promise<T> => {
     await ready()
     return again(() => pool.transaction(work, first))
@@ -45,31 +45,35 @@ export const operationsOf = (pool: Pool, schema: string, ready: () => Promise<vo
     text: `SELECT * FROM ${schema}.operation WHERE id = $1 FOR UPDATE`,
     values: [wordOf(id)],
   })
-  const rowIn = ({ rows: [row] }: Result, version?: number): Row | undefined =>
-    version === undefined || Number(row?.version) === version ? row : undefined
+  const rowIn = (locked: Result | undefined, version?: number): Row | undefined => {
+    const row = locked?.rows[0]
+    return version === undefined || Number(row?.version) === version ? row : undefined
+  }
   /** Where it is of that version. */
   const lock = async (ask: Ask, id: string, version?: number): Promise<Row | undefined> =>
     rowIn(await ask(locking(id)), version)
 
-  /** undefined: it is no step that all of can be marked; each mark is to be looked at by itself. */
-  const step = async (
+  /** All at once. undefined: they are not all that can be marked there; each mark is to be looked at by itself. */
+  const together = async (
     id: string,
     version: number | undefined,
     marks: readonly ItemMark[],
     act?: ActOnLetters,
   ): Promise<{ readonly done: readonly boolean[] | undefined } | undefined> => {
-    if (!isStep(marks)) return undefined
+    const plain = !act && marks.every(({ letter }) => !letter)
+    if (!(plain ? isSpan(marks) : isStep(marks))) return undefined
+    const moving = plain ? [] : [moveLetters(schema, id, marks)]
     try {
-      const number: Statement = {
-        name: `reprieve ${schema} number`,
-        text: `SELECT number FROM ${schema}.operation WHERE id = $1`,
-        values: [wordOf(id)],
-      }
-      const done = await write(async (ask, { rows: [row] }, last) => {
-        if (!row) return undefined
-        return markStep({ ask, last }, schema, row.number as string, () => lock(ask, id, version), marks, act)
-      }, number)
-      return { done }
+      await write(
+        async (ask, answers, last) => {
+          const [changed, locked, moved] = answers.toReversed()
+          if (!rowIn(locked, version)) throw new OfAnotherVersion()
+          if (changed!.rows.length === 0) throw new Uneven()
+          if (!plain) await endStep({ ask, last }, schema, moved!, marks, act)
+        },
+        ...[SAY_BEGUN, ...moving, locking(id), markSpan(schema, id, marks)],
+      )
+      return { done: marks.map(() => true) }
     } catch (error) {
       if (error instanceof Uneven) return undefined
       if (error instanceof OfAnotherVersion) return { done: undefined }
@@ -91,11 +95,11 @@ export const operationsOf = (pool: Pool, schema: string, ready: () => Promise<vo
       }),
     add: async (id, version, items) => {
       const addBy = (way: typeof addItems) =>
-        write(async (ask, locked) => {
+        write(async (ask, [locked], last) => {
           const row = rowIn(locked, version)
           if (!row) return undefined
-          const tally = await way(ask, schema, row.number as string, items)
-          return (await Promise.all([tally.write(), readBy(ask, id)]))[1]
+          await way(ask, schema, row.number as string, items)
+          return readBy(last, id)
         }, locking(id))
       if (!canBeFresh(items)) return addBy(addItems)
       try {
@@ -116,7 +120,7 @@ export const operationsOf = (pool: Pool, schema: string, ready: () => Promise<vo
       return (await pool.ask({ text, values })).rows.map(keptOf)
     },
     change: (operation, version, act) =>
-      write(async (ask, locked) => {
+      write(async (ask, [locked]) => {
         const row = rowIn(locked, version)
         if (!row) return undefined
         await ask({
@@ -127,14 +131,8 @@ export const operationsOf = (pool: Pool, schema: string, ready: () => Promise<vo
         return readBy(ask, operation.id)
       }, locking(operation.id)),
     mark: async (id, version, marks, act) => {
-      if (!act && isPlain(marks)) {
-        return write(async (_, locked, last) => {
-          const row = rowIn(locked, version)
-          return row && (await changePlainly(last, schema, row.number as string, marks)).done
-        }, locking(id))
-      }
-      const stepped = await step(id, version, marks, act)
-      if (stepped) return stepped.done
+      const all = await together(id, version, marks, act)
+      if (all) return all.done
       return write(async (ask) => {
         if (marks.some(({ letter }) => letter?.to === 'removed')) await lockHolds(ask, schema)
         const at = marks.map(({ place }) => place)
@@ -186,7 +184,8 @@ export const operationsOf = (pool: Pool, schema: string, ready: () => Promise<vo
       return (await pool.ask({ name, text, values })).rows.map(itemOf)
     },
     take: (id, name, now, until) =>
-      write(async (ask, { rows: [row] }) => {
+      write(async (ask, [locked]) => {
+        const row = rowIn(locked)
         if (!row) return undefined
         const mine = row.holder === textOf(name)
         if (!mine && row.holder !== null && Number(row.held_until) > now) return undefined

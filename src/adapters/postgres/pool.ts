@@ -14,9 +14,13 @@ export interface Pool {
   readonly ask: Ask
   /**
    * All of it or nothing. Statements that are put together are worked off in that order; behind one that fails all fail.
-   * `first` goes with the beginning, and changes nothing. `last` goes with the end: when it answers all is durable.
+   * `first` go with the beginning; what they write they write only where `BEGUN`. `last` goes with the end: when it answers
+   * all is durable.
    */
-  transaction<T>(work: (ask: Ask, first: Result, last: Ask) => Promise<T>, first?: Statement): Promise<T>
+  transaction<T>(
+    work: (ask: Ask, first: readonly Result[], last: Ask) => Promise<T>,
+    first?: readonly Statement[],
+  ): Promise<T>
   /** Waits for what is under way, then leaves. */
   close(): Promise<void>
 }
@@ -122,18 +126,17 @@ export const openPool = (driver: Driver, settings: Settings, { clock }: Tools): 
   return {
     place,
     ask: (statement) => known(use((ask) => ask(statement))),
-    transaction: (work, first) =>
+    transaction: (work, first = []) =>
       known(
         use(async (ask) => {
-          // nothing that writes may go with it: were it refused, that would be a transaction of its own
-          const [begun, answer = begun] = await Promise.all([BEGIN, ...(first ? [first] : [])].map(ask))
+          const [, ...answers] = await Promise.all([BEGIN, ...first].map(ask))
           let ended = false
           const last: Ask = async (statement) => {
             ended = true
             // behind a statement that failed this undoes all
             return (await Promise.all([statement, COMMIT].map(ask)))[0]!
           }
-          const result = await work(ask, answer!, last)
+          const result = await work(ask, answers, last)
           if (!ended) await ask(COMMIT)
           return result
         }, ROLLBACK),
@@ -152,6 +155,12 @@ export const openPool = (driver: Driver, settings: Settings, { clock }: Tools): 
 
 /** Whatever the database's default is: who waited for a row must see what it waited for. */
 const BEGIN: Statement = { text: 'BEGIN ISOLATION LEVEL READ COMMITTED' }
+/**
+ * Put before what writes and goes with the beginning: were that refused, each statement would be a transaction of its own, and
+ * what is said here over with this one.
+ */
+export const SAY_BEGUN: Statement = { text: "SELECT set_config('reprieve.begun', 'yes', true)" }
+export const BEGUN = "current_setting('reprieve.begun', true) = 'yes'"
 const COMMIT: Statement = { text: 'COMMIT' }
 const ROLLBACK: Statement = { text: 'ROLLBACK' }
 

@@ -195,4 +195,23 @@ export const markingTrials: readonly Trial[] = [
       assert.deepEqual(acts.toReversed(), [[letters[0]!.id, letters[1]!.id], [letters[2]!.id]])
     },
   ),
+  trial('what lies between those that are marked, and is not named, stays as it is', async (on, world) => {
+    const { id, kept, letters } = await on.frozen(6)
+    const named = (...places: readonly number[]): readonly ItemMark[] =>
+      sending(world, ...places).map((mark) => ({
+        ...mark,
+        letter: { ...mark.letter!, id: letters[mark.place - 1]!.id },
+      }))
+    const at = world.now()
+    await on.operations.mark(id, kept.version, [{ place: 2, from: ['waiting'], to: 'skipped', at }])
+    // as many as wait there, and not the same
+    assert.deepEqual(await on.operations.mark(id, kept.version, named(1, 2, 4)), [true, false, true])
+    assert.deepEqual(await on.operations.mark(id, kept.version, named(6)), [true])
+    const sent = [1, 6].map((place): ItemMark => ({ place, from: ['sending'], to: 'sent', at }))
+    assert.deepEqual(await on.operations.mark(id, undefined, sent), [true, true])
+    assert.deepEqual(await on.state(id), ['sent', 'skipped', 'waiting', 'sending', 'waiting', 'sent'])
+    assert.equal(await on.letters.count({ service: on.service, states: ['replaying'] }), 3)
+    const { counts } = (await on.operations.read(id))!
+    assert.deepEqual([counts.waiting, counts.sending, counts.sent, counts.skipped], [2, 1, 2, 1])
+  }),
 ]
