@@ -123,9 +123,11 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
   }
 
   const arrive = async (next: Membership, places: readonly Place[]) => {
-    if (membership?.member === next.member && membership.generation === next.generation) return
+    const passed = membership?.member === next.member ? next.generation - membership.generation : undefined
+    // Whoever does not deal and joins again without need is told the generation it has: it goes on where it was.
+    if (passed === 0 && phase !== 'moving') return
     // One generation after the other: nobody else can have had a partition that was ours and is again.
-    const unbroken = membership?.member === next.member && membership.generation + 1 === next.generation
+    const unbroken = passed === 0 || passed === 1
     membership = next
     const ours = new Set(places.map(placeOf))
     for (const [place, each] of tenures) if (!unbroken || !ours.has(place)) end(each)
