@@ -25,9 +25,7 @@ export const createApart = (): Apart => {
     },
     add: (delivery, now, tried) => {
       // its lease ran out meanwhile: this is the same one, and the other is of no more use
-      const same = delivery.redelivered
-        ? waiting.find((each) => isSame(each.delivery.parcel.event, delivery.parcel.event))
-        : undefined
+      const same = delivery.redelivered ? waiting.find((each) => isSame(each.delivery, delivery)) : undefined
       waiting = waiting.filter((each) => each !== same)
       const before = same?.pause ?? pauses.get(delivery) ?? FIRST / 2
       const pause = tried ? Math.min(before * 2, LONGEST) : before
@@ -40,8 +38,11 @@ export const createApart = (): Apart => {
   }
 }
 
-/** Others may give one id to several messages: what comes again is the same in all that it says. */
-const isSame = (a: Event, b: Event): boolean =>
+/** Others may give one id to several messages: what comes again is the same in all that it says, and lay at the same place. */
+const isSame = (a: Delivery, b: Delivery): boolean =>
+  a.found?.id === b.found?.id && isAlike(a.parcel.event, b.parcel.event)
+
+const isAlike = (a: Event, b: Event): boolean =>
   a.id === b.id && a.source === b.source && a.type === b.type && Buffer.compare(bytesOf(a), bytesOf(b)) === 0
 
 const bytesOf = ({ data }: Event): Uint8Array => data ?? new Uint8Array()

@@ -90,7 +90,7 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
   const keeping = createKeeping(name, ledgers.all, tools)
   const { begin, lost } = keeping
   const suspects = createSuspects(clock.now)
-  const astray = createAstray(tools, stop.signal)
+  const astray = createAstray(tools, plan, stop.signal)
   const walk = createWalk({ ...options, abandon: abandon.signal, astray, begin, lost, batches, suspects })
 
   const openDoor = async (from: Transport, subscription: Subscription): Promise<OpenDoor> => {

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { open } from '../../src/adapters/memory/index.ts'
 import type { Delivery, Inlet, Transport } from '../../src/contracts/transport.ts'
-import type { Event } from '../../src/core/event.ts'
+import { decodeData, type Event } from '../../src/core/event.ts'
 import { Transient } from '../../src/index.ts'
+import { createOffice } from '../../src/office/index.ts'
 import { readRules } from '../../src/rules/index.ts'
-import { createApp } from '../../src/runtime/app.ts'
+import { type App, createApp } from '../../src/runtime/app.ts'
 import { testApp } from '../../src/testing/index.ts'
 import { testTools } from '../../src/testing/tools.ts'
 import { withoutClaims } from '../../src/testing/without-claims.ts'
@@ -19,31 +20,37 @@ services:
   mail-svc: { events: { ${TYPE}: { priority: high } } }
 `
 
-/** An event that throws the n-th time it is looked at, once. */
-const trapped = (event: Event, nth: number): Event => {
-  let looks = 0
-  return new Proxy(event, {
+/** An event that throws when it is looked at, where `throws` says so. */
+const trapped = (event: Event, throws: (name: string | symbol) => boolean): Event =>
+  new Proxy(event, {
     get: (target, name) => {
-      if (looks++ === nth) throw new Error(`look ${nth}`)
+      if (throws(name)) throw new Error(`a look at ${String(name)}`)
       return Reflect.get(target, name)
     },
   })
+
+/** One that throws the n-th time it is looked at, once. */
+const trappedAt = (event: Event, nth: number): Event => {
+  let looks = 0
+  return trapped(event, () => looks++ === nth)
 }
 
-/** The first delivery of the second event is trapped. */
-const withTrap = (transport: Transport, nth: number): Transport => ({
+const withTrap = (
+  transport: Transport,
+  which: (delivery: Delivery) => boolean,
+  trap: (event: Event) => Event,
+): Transport => ({
   ...transport,
   subscribe: async (to) => {
     const inlet = await transport.subscribe(to)
     const originals = new WeakMap<Delivery, Delivery>()
     const original = (delivery: Delivery) => originals.get(delivery) ?? delivery
-    let count = 0
     const wrapped: Inlet = {
       ...inlet,
       receive: async (...asked) =>
         (await inlet.receive(...asked)).map((delivery) => {
-          if (count++ !== 1) return delivery
-          const event = trapped(delivery.parcel.event, nth)
+          if (!which(delivery)) return delivery
+          const event = trap(delivery.parcel.event)
           const copy = { ...delivery, parcel: { ...delivery.parcel, event } }
           originals.set(copy, delivery)
           return copy
@@ -64,11 +71,17 @@ describe('a throw that nobody foresaw, on the way of one event', () => {
     for (let nth = 0; nth < 16; nth++) {
       const tools = testTools()
       const { clock, facts } = tools
+      let count = 0
       const opened = await open('memory:', tools)
       const { companion: _, ...store } = opened.store!
       const app = createApp({
         book: readRules(RULES, 'test.yaml'),
-        transport: withTrap(as(opened.transport!), nth),
+        // the first delivery of the second event
+        transport: withTrap(
+          as(opened.transport!),
+          () => count++ === 1,
+          (event) => trappedAt(event, nth),
+        ),
         store: { ...store, letters: store.letters!, audit: store.audit!, operations: store.operations! },
         tools,
       })
@@ -155,5 +168,107 @@ describe('a throw that nobody foresaw, on the way of one event', () => {
       about: { type: TYPE },
     })
     await clock.runUntil(app.drain())
+  })
+
+  describe.each([
+    ['with its own claims', (transport: Transport) => transport],
+    ['whose ledger stands apart', withoutClaims],
+  ])('each time, on a transport %s', (_, as) => {
+    /** What is thrown is not the handler's: it fails, and what should follow can't be worked out. */
+    const world = async () => {
+      const tools = testTools()
+      const opened = await open('memory:', tools)
+      const { companion: _, ...kept } = opened.store!
+      const store = { ...kept, letters: kept.letters!, audit: kept.audit!, operations: kept.operations! }
+      const transport = as(opened.transport!)
+      const next = () => {
+        throw new RangeError('the dice are gone')
+      }
+      const runs: unknown[] = []
+      const life = async () => {
+        const app = createApp({
+          book: readRules(RULES, 'test.yaml'),
+          transport,
+          store,
+          tools: { ...tools, dice: { ...tools.dice, next } },
+        })
+        app.service('mail-svc').on(TYPE, ({ data }) => {
+          const { n } = data as { n: number }
+          runs.push(n)
+          if (n === 1) throw new Transient('not yet')
+        })
+        await tools.clock.runUntil(app.start())
+        return app
+      }
+      const letters = async (app: App) => {
+        const office = await createOffice({ transport, store, tools })
+        await tools.clock.runUntil(office.catchUp(app.destinations(), new AbortController().signal))
+        return office.list()
+      }
+      return { ...tools, life, runs, letters }
+    }
+
+    it('it is tried as often as an unknown failure, then buried with what was thrown', async () => {
+      const { clock, facts, life, runs, letters } = await world()
+      const app = await life()
+      await Promise.all([0, 1, 2].map((n) => app.publish(TYPE, { n })))
+      await clock.advance(60 * LEASE)
+      expect(runs.toSorted()).toEqual([0, 1, 1, 1, 2])
+      expect(facts.filter(({ is }) => is === 'trouble')).toHaveLength(3)
+      expect(facts.filter(({ is }) => is === 'done')).toHaveLength(2)
+      expect(await letters(app)).toMatchObject([
+        {
+          state: 'open',
+          letter: {
+            error: 'the dice are gone',
+            reason: 'attempts exhausted',
+            category: 'unknown',
+            trail: { spent: 3, records: [{ name: 'RangeError' }, {}, {}] },
+          },
+        },
+      ])
+      await clock.runUntil(app.drain())
+    })
+
+    it('and who takes over goes on with what was counted', async () => {
+      const { clock, facts, life, runs, letters } = await world()
+      const first = await life()
+      await first.publish(TYPE, { n: 1 })
+      await clock.advance(0)
+      await clock.runUntil(first.drain())
+      expect(runs).toEqual([1])
+      const second = await life()
+      await clock.advance(60 * LEASE)
+      expect(runs).toEqual([1, 1, 1])
+      expect(facts.flatMap((fact) => (fact.is === 'failed' ? fact.attempt : []))).toEqual([1, 2, 3])
+      expect(await letters(second)).toHaveLength(1)
+      await clock.runUntil(second.drain())
+    })
+
+    it('what can not even be buried comes back after pauses that grow, and holds up nobody', async () => {
+      const tools = testTools()
+      const { clock, facts } = tools
+      const opened = await open('memory:', tools)
+      const { companion: _, ...store } = opened.store!
+      const isTrapped = ({ parcel: { event } }: Delivery) => decodeData(event) === 1
+      const app = createApp({
+        book: readRules(RULES, 'test.yaml'),
+        transport: withTrap(as(opened.transport!), isTrapped, (event) =>
+          trapped(event, (name) => name === 'type'),
+        ),
+        store: { ...store, letters: store.letters!, audit: store.audit!, operations: store.operations! },
+        tools,
+      })
+      const done: unknown[] = []
+      app.service('mail-svc').on(TYPE, ({ data }) => void done.push(data))
+      await clock.runUntil(app.start())
+      for (const n of [0, 1, 2]) await app.publish(TYPE, n)
+      await clock.advance(60 * LEASE)
+      expect(done).toEqual([0, 2])
+      const pauses = facts.flatMap((fact) => (fact.is === 'trouble' ? fact.retryIn! / 1000 : []))
+      expect(pauses.slice(0, 8)).toEqual([1, 2, 4, 8, 16, 32, 60, 60])
+      expect(pauses.length).toBeLessThan(80)
+      await clock.runUntil(app.drain())
+    })
   })
 })
