@@ -49,7 +49,7 @@ export const freeze = async (
 
   /** What was made ready before is kept while the next is made ready. */
   let keeping: Promise<void> = Promise.resolve()
-  const put: NewItem[] = []
+  let put: NewItem[] | undefined = []
   const add = async (places: readonly number[], ids: readonly string[], found: readonly Found[]) => {
     const against = await check(found, asked)
     const at = now()
@@ -58,7 +58,8 @@ export const freeze = async (
       states[state] = (states[state] ?? 0) + 1
     }
     const items = ids.map((id, n) => newItem(places[n]!, id, found[n]?.repair?.hash, against[n], at))
-    if (put.length <= REMEMBERED) put.push(...items)
+    if (put && put.length + items.length > REMEMBERED) put = undefined
+    put?.push(...items)
     await keeping
     keeping = keep(items)
     keeping.catch(() => {}) // it is told when its turn comes
@@ -143,14 +144,14 @@ const seal = async (
   version: number,
   freezing: Freezing,
   found: FoundIn,
-  put: readonly NewItem[],
+  put: readonly NewItem[] | undefined,
 ): Promise<KeptOperation> => {
   const { operations, approvalAbove } = freezing
   const kept = (await operations.read(id))!
   const { counts, reasons } = kept
   // as many as were put there: none was passed over, and these are all
-  const whole = ITEM_STATES.reduce((sum, state) => sum + counts[state], 0) === put.length
-  const hash = whole ? hashOf(put) : await hashOfSet(operations, id, freezing.stay)
+  const there = ITEM_STATES.reduce((sum, state) => sum + counts[state], 0)
+  const hash = put?.length === there ? hashOf(put) : await hashOfSet(operations, id, freezing.stay)
   const asking = reasons['needs approval'] ?? 0
   const needed =
     asking > 0 || (approvalAbove !== undefined && approvalAbove > 0 && counts.waiting > approvalAbove)
