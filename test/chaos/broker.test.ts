@@ -11,8 +11,8 @@ describeOwnBroker('a RabbitMQ under fire', () => {
     // cuts first: they need frames to come, of which there are few near the end
     const blows: Fault[] = ['confirm', 'ack', 'confirm', 'ack', 'joining', 'broker', 'consumer', 'joining']
     const run = { events: 1200, workers: 2, blows, slowness: SLOWNESS }
-    const result = await brokerTest({ ...run, patience: 120_000 })
+    const result = await brokerTest({ ...run, patience: 150_000 })
     console.log(`RabbitMQ under fire: ${JSON.stringify(result)}`)
     expect(complaints(result, run)).toEqual([])
-  }, 180_000)
+  }, 240_000)
 })

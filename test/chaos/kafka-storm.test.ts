@@ -35,8 +35,7 @@ describeOwnKafka('kafka under fire', () => {
   }, 200_000)
 
   it('poison in front of a partition leaves the others at nine tenths of their rate at least', {
-    retry: 2,
-    timeout: 120_000,
+    timeout: 180_000,
   }, async () => {
     const result = await poisonRace(kafka.brokers[0]!, 600)
     console.log(`kafka poison: ${JSON.stringify(result)}`)

@@ -13,6 +13,8 @@ export interface PoisonOptions {
   /** How many lie in front of them in every second heat, and fail as often as they are tried. */
   readonly poison: number
   readonly heats: number
+  /** Where the ratio is too small after those, so many are run: all of them count. */
+  readonly mostHeats?: number
 }
 
 export interface PoisonResult {
@@ -41,12 +43,14 @@ const median = (values: readonly number[]): number =>
 export const poisonRate = async (options: PoisonOptions): Promise<PoisonResult> => {
   const heats = []
   await heat(options, 0) // nobody is counted before everything was loaded and compiled
-  for (let i = 0; i < options.heats; i++) {
+  for (;;) {
     heats.push({ without: await heat(options, 0), with: await heat(options, options.poison) })
+    const without = median(heats.map((each) => each.without))
+    const poisoned = median(heats.map((each) => each.with))
+    const ratio = poisoned / without
+    const most = ratio >= FAIR ? options.heats : (options.mostHeats ?? options.heats)
+    if (heats.length >= most) return { without, with: poisoned, ratio, heats }
   }
-  const without = median(heats.map((each) => each.without))
-  const poisoned = median(heats.map((each) => each.with))
-  return { without, with: poisoned, ratio: poisoned / without, heats }
 }
 
 const heat = async ({ transport, events }: PoisonOptions, poison: number): Promise<number> => {

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { reprieve } from '../../../src/index.ts'
+import { FAIR } from '../poison-rate.ts'
 
 export interface PoisonResult {
   /** Events a second, the median of the rounds. */
@@ -13,17 +14,25 @@ export interface PoisonResult {
 
 /**
  * How fast the others of a partition are worked off with poison in front of them: one event that fails every time
- * and one whose handler hangs, against the same without. By turns, so that both meet the same machine.
+ * and one whose handler hangs, against the same without. By turns, so that both meet the same machine; where the ratio is
+ * too small there are more of them, and all count.
  */
-export const poisonRace = async (brokers: string, events: number, rounds = 5): Promise<PoisonResult> => {
+export const poisonRace = async (
+  brokers: string,
+  events: number,
+  rounds = 5,
+  most = 15,
+): Promise<PoisonResult> => {
   const rates: Record<'without' | 'with', number[]> = { without: [], with: [] }
-  for (let round = 0; round < rounds; round++) {
+  for (let round = 0; ; round++) {
     for (const turn of round % 2 === 0 ? (['without', 'with'] as const) : (['with', 'without'] as const)) {
       rates[turn].push(await oneRun(brokers, events, turn === 'with'))
     }
+    const [without, poisoned] = [median(rates.without), median(rates.with)]
+    const ratio = poisoned / without
+    if (round + 1 < (ratio >= FAIR ? rounds : most)) continue
+    return { without: Math.round(without), with: Math.round(poisoned), ratio }
   }
-  const [without, poisoned] = [median(rates.without), median(rates.with)]
-  return { without: Math.round(without), with: Math.round(poisoned), ratio: poisoned / without }
 }
 
 const RULES = `version: 1
