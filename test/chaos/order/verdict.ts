@@ -1,9 +1,6 @@
 import type { CutResult } from './cuts.ts'
 import type { OrderOptions, OrderResult } from './run.ts'
 
-/** Of a worker that is killed: as many as it handles at once, each of which may have had its effect already. */
-const IN_HANDS = 16
-
 type Asked = Pick<OrderOptions, 'events' | 'keys' | 'kills'> & {
   /** It was workers that were killed: only that excuses a second effect. */
   readonly ofWorkers?: boolean
@@ -14,7 +11,8 @@ export const complaints = (
   { byKey, firsts, doubled, wentBack, workers, kills, left, cuts }: OrderResult & Partial<CutResult>,
   asked: Asked,
 ): readonly string[] => {
-  const excused = asked.ofWorkers ? kills * IN_HANDS : 0
+  // a slot is given on while its effect is still to be remembered, but of each key the next one waits for that
+  const excused = asked.ofWorkers ? kills * asked.keys : 0
   const wanted = Array.from({ length: asked.events / asked.keys }, (_, n) => n).join()
   const keys = Array.from({ length: asked.keys }, (_, k) => `k${k}`)
   const broken = keys.filter((key) => byKey.get(key)?.join() !== wanted)
