@@ -14,7 +14,7 @@ const TESTS = [
   'src/adapters/rabbitmq',
   'test/trials/rabbitmq', // and through faults
   'test/chaos/broker.test.ts',
-  'test/chaos/order.test.ts',
+  'test/chaos/order-rabbitmq.test.ts',
   'test/scenarios/order.test.ts',
   'test/scenarios/rabbitmq-drain.test.ts',
   'test/scenarios/foreign-letters.test.ts',

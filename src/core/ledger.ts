@@ -153,6 +153,16 @@ export const finishRow = (
 }
 
 /**
+ * The row after this claim ended, for stores whose own statement makes sure that it is the current one: of the crashes, which are
+ * not known then, 1 stands for as many as there are.
+ */
+export const endedRow = (held: Held, as: Ending, now: Instant): LedgerRow => {
+  const { hash, generation, attempt } = held.key
+  const claimed = { hash, state: 'claimed', generation, attempt, token: held.token } as const
+  return finishRow({ ...claimed, until: 0, crashes: 1, begun: false }, held, as, now)!
+}
+
+/**
  * Marks an effect as done in the commit that holds it, whatever the row was: whoever commits first has done it, and a claim
  * that another still holds is then no longer the current one. 'done' and 'conflict' are answers as `claimRow` gives them.
  */

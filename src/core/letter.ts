@@ -246,3 +246,16 @@ export const receiptEvent = (receipt: Receipt): Event => ({
   headers: {},
   ...(encodeData(receipt) as { data: Uint8Array; datacontenttype: string }),
 })
+
+/** How a delivery ends, as far as something goes to a destination with it. */
+type Ending =
+  | { readonly do: 'bury'; readonly to: string; readonly letter: Letter }
+  | { readonly do: 'ack'; readonly receipt?: Receipt | undefined }
+  | { readonly do: 'later' | 'give back' }
+
+/** What goes to which destination with it: the letter of what is buried, the receipt of a replay. */
+export const mailOf = (ending: Ending): { readonly to: string; readonly event: Event } | undefined => {
+  if (ending.do === 'bury') return { to: ending.to, event: letterEvent(ending.letter) }
+  const receipt = ending.do === 'ack' ? ending.receipt : undefined
+  return receipt && { to: receipt.to, event: receiptEvent(receipt) }
+}

@@ -1,61 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Failure } from './failure.ts'
-import {
-  freshPoison,
-  MOST_SUSPECTS,
-  type PoisonRules,
-  type PoisonSignal,
-  type PoisonState,
-  poison,
-  type Sighting,
-  signatureOf,
-} from './poison.ts'
-
-const RULES: PoisonRules = { failures: 3, within: 60_000, categories: ['unknown'], crashes: 3 }
-
-const sighting = (message: string, more: Partial<Sighting> = {}): Sighting => ({
-  message,
-  queue: 'orders',
-  handler: 'billing/order.placed',
-  payload: `hash of ${message}`,
-  ...more,
-})
-
-const failure = (more: Partial<Failure> = {}): Failure => ({
-  category: 'unknown',
-  kind: 'handler',
-  name: 'TypeError',
-  message: 'no',
-  because: 'test',
-  ...more,
-})
-
-const failed = (
-  message: string,
-  more: Partial<Failure> = {},
-  where: Partial<Sighting> = {},
-): PoisonSignal => ({
-  is: 'failed',
-  what: sighting(message, where),
-  failure: failure(more),
-})
-const succeeded = (message: string, handler = 'billing/order.placed'): PoisonSignal => ({
-  is: 'succeeded',
-  what: { message, handler },
-})
-
-/** What was found to be poison, after which step, in a course of [moment, signal]. */
-const course = (steps: readonly (readonly [number, PoisonSignal])[], rules = RULES, from = freshPoison) => {
-  let state: PoisonState = from
-  const found: { step: number; kind: string; signature: string; because: string }[] = []
-  steps.forEach(([at, signal], i) => {
-    const answer = poison(state, signal, at, rules)
-    state = answer.state
-    if (answer.poison) found.push({ step: i + 1, ...answer.poison })
-  })
-  return { state, found }
-}
+import { course, failed, failure, RULES, sighting, succeeded } from '../../test/poison.ts'
+import { freshPoison, MOST_SUSPECTS, type PoisonSignal, poison, signatureOf } from './poison.ts'
 
 describe('after a fix', () => {
   const before = course([

@@ -11,7 +11,7 @@ export interface Acting {
 }
 
 /** Of work on many letters. */
-export interface Working extends Acting {
+export interface ActingOnMany extends Acting {
   /** Told again and again: so many of so many were looked at. */
   readonly onProgress?: (done: number, of: number) => void
 }

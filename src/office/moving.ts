@@ -4,7 +4,7 @@ import type { Tools } from '../contracts/tools.ts'
 import type { ActName, ActOnLetters } from '../core/acts.ts'
 import { firstState, type Letter } from '../core/letter.ts'
 import { MENDED_LASTS, mendedEntry } from '../core/orders.ts'
-import { type createActor, needReason, setOf, type Working } from './acting.ts'
+import { type ActingOnMany, type createActor, needReason, setOf } from './acting.ts'
 import type { DeadKeys } from './dead-keys.ts'
 import { chosenBy, frozenIds, type Selection } from './selection.ts'
 
@@ -14,19 +14,19 @@ export interface Moving {
    * Gives up open letters for good; what waits behind them with their order keys goes on, in order. To do it again frees
    * again: nothing stays held because a process died in between.
    */
-  discard(letters: Selection, by?: Working): Promise<DiscardResult>
+  discard(letters: Selection, by?: ActingOnMany): Promise<DiscardResult>
   /**
    * Says that letters were dealt with elsewhere: those that are open, in quarantine or dead again are resolved, with a reason;
    * what waits behind them with their order keys goes on, in order. To do it again frees again, as with `discard`.
    */
-  resolve(letters: Selection, by: Working): Promise<ResolveResult>
+  resolve(letters: Selection, by: ActingOnMany): Promise<ResolveResult>
   /**
    * Takes back what was discarded, as long as retention keeps it: it is open again, or in quarantine where it began there.
    * What waited behind it has gone on meanwhile, and is not held again.
    */
-  restore(letters: Selection, by?: Working): Promise<RestoreResult>
+  restore(letters: Selection, by?: ActingOnMany): Promise<RestoreResult>
   /** Lets poison out of quarantine, with a reason: from then on it is open, and can be replayed. */
-  release(letters: Selection, by: Working): Promise<ReleaseResult>
+  release(letters: Selection, by: ActingOnMany): Promise<ReleaseResult>
 }
 
 type Skipped = readonly { readonly id: string; readonly because: string }[]
@@ -80,7 +80,7 @@ export const createMoving = ({ letters, deadKeys, tools, actor, board }: MovingO
   const { clock, journal } = tools
 
   /** In batches, each with its entry in the audit. Answers those that went. */
-  const move = async (selection: Selection, by: Working, { act, chosen, from, to, after }: Move) => {
+  const move = async (selection: Selection, by: ActingOnMany, { act, chosen, from, to, after }: Move) => {
     actor(by, act) // a name that can't be written is refused before anything is done
     const ids = await frozenIds(letters, selection, chosen)
     const told = actor(by, act, { ...chosenBy(selection), ...setOf(ids, BATCH) })

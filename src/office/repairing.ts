@@ -8,7 +8,7 @@ import type { Event } from '../core/event.ts'
 import type { Json } from '../core/json.ts'
 import type { Difference } from '../core/json-paths.ts'
 import { contentHash, currentEvent, type Repair } from '../core/repair.ts'
-import { type Acting, type createActor, setOf, type Working } from './acting.ts'
+import { type Acting, type ActingOnMany, type createActor, setOf } from './acting.ts'
 import { chosenBy, frozenIds, type Selection } from './selection.ts'
 
 /** Mending letters before they are replayed. The letter stays as it died; what is mended is a version beside it. */
@@ -25,7 +25,7 @@ export interface Repairing {
   versions(id: string): Promise<readonly VersionStory[]>
 }
 
-export interface RepairOptions extends Working {
+export interface RepairOptions extends ActingOnMany {
   /** Only tells what it would do. */
   readonly dryRun?: boolean
 }

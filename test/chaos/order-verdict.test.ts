@@ -43,6 +43,12 @@ describe('a run of order by key', () => {
   })
 
   it('is excused a second effect by the death of a worker', () => {
-    expect(judged(`${WELL}, k0 1 b`, {}, true)).toEqual([])
+    expect(judged(`${WELL}, k0 1 b, k1 1 a`, {}, true)).toEqual([])
+  })
+
+  it('is excused no more of them than one for each key', () => {
+    expect(judged(`${WELL}, k0 1 b, k1 1 a, k1 1 b`, {}, true)).toEqual([
+      '3 effects doubled, 2 excused by kills',
+    ])
   })
 })

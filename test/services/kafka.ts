@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync }
 import { dirname, join } from 'node:path'
 import { alone, cacheFolder, intact, place } from './cache.ts'
 import { fetchJars, findJava, getJava, type Java } from './java.ts'
+import { releaseBy } from './kafka-release.ts'
 import { freePorts } from './ports.ts'
 import { end, identify, launch, onPath, run, untilAnswer } from './processes.ts'
 import { reasonOf, say } from './say.ts'
@@ -60,12 +61,28 @@ export const kafka: Server = {
     })
     try {
       const { brokers } = await admin.metadata({ topics: [] })
-      if (brokers.size === 0) throw new Error('no broker has registered yet')
-      return undefined // no Kafka request tells the release
+      const [broker] = brokers.values()
+      if (!broker) throw new Error('no broker has registered yet')
+      return await releaseOf(broker.host, broker.port)
     } finally {
       await admin.close()
     }
   },
+}
+
+/** By the features that the broker says it knows; undefined where it does not say. */
+async function releaseOf(host: string, port: number): Promise<string | undefined> {
+  const { apiVersionsV4, Connection } = await import('@platformatic/kafka')
+  const connection = new Connection('reprieve-ping', { connectTimeout: 2_000 })
+  try {
+    await connection.connect(host, port)
+    const { supportedFeatures = [] } = await apiVersionsV4.api.async(connection, 'reprieve', '0')
+    return releaseBy(supportedFeatures)
+  } catch {
+    return undefined // one that is older than the question: it is up all the same
+  } finally {
+    await connection.close()
+  }
 }
 
 function ours(): string {

@@ -113,7 +113,7 @@ async function askNamed(server: Server, url: string): Promise<Outcome> {
   const { name, env } = server
   const begun = performance.now()
   try {
-    const version = (await server.ping(url)) ?? '?'
+    const version = (await server.ping(url)) ?? 'unknown'
     return { had: true, name, env, url, version, how: 'env', readyMs: Math.round(performance.now() - begun) }
   } catch (error) {
     throw new Error(`${env} names ${withoutPassword(url)}, which does not answer: ${reasonOf(error)}`)

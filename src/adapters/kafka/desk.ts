@@ -1,5 +1,5 @@
 import type { Settled, Settlement } from '../../contracts/transport.ts'
-import { letterEvent, receiptEvent } from '../../core/letter.ts'
+import { mailOf } from '../../core/letter.ts'
 import { checkDue } from '../../core/parcel.ts'
 import { keyOf } from './batches.ts'
 import { isRefusal, unavailable } from './errors.ts'
@@ -43,20 +43,14 @@ export const release = ({ door }: Desk, slot: Slot) => {
 
 /** The record that settles it, where one is needed. */
 const homeOf = ({ group, door, wire }: Desk, { slot, settlement }: Entry): Outgoing | undefined => {
-  switch (settlement.do) {
-    case 'later': {
-      const { parcel } = settlement
-      checkDue(parcel)
-      const topic = group.later(parcel.due - wire.tools.clock.now())
-      return parcelRecord(topic, door.topic, parcel, slot.record && keyOf(slot.record))
-    }
-    case 'bury':
-      return eventRecord(settlement.to, letterEvent(settlement.letter))
-    case 'ack':
-      return settlement.receipt && eventRecord(settlement.receipt.to, receiptEvent(settlement.receipt))
-    case 'give back':
-      return undefined
+  if (settlement.do === 'later') {
+    const { parcel } = settlement
+    checkDue(parcel)
+    const topic = group.later(parcel.due - wire.tools.clock.now())
+    return parcelRecord(topic, door.topic, parcel, slot.record && keyOf(slot.record))
   }
+  const mail = mailOf(settlement)
+  return mail && eventRecord(mail.to, mail.event)
 }
 
 /** A record, and what it settles. */

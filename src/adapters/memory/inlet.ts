@@ -2,7 +2,7 @@ import type { Tools } from '../../contracts/tools.ts'
 import type { Delivery, Inlet, Settled, Settlement, Subscription } from '../../contracts/transport.ts'
 import type { Event } from '../../core/event.ts'
 import { endingOf, heldHere } from '../../core/ledger.ts'
-import { letterEvent, receiptEvent } from '../../core/letter.ts'
+import { mailOf } from '../../core/letter.ts'
 import { checkDue } from '../../core/parcel.ts'
 import type { Box, Item } from './box.ts'
 import { copyOf } from './copy.ts'
@@ -147,9 +147,7 @@ export const openInlet = (world: World, box: Box, terms: Terms, { clock }: Tools
 const sentBy = (settlement: Settlement): Event | Error | undefined => {
   try {
     if (settlement.do === 'later') checkDue(settlement.parcel)
-    if (settlement.do === 'bury') return letterEvent(settlement.letter)
-    if (settlement.do === 'ack' && settlement.receipt) return receiptEvent(settlement.receipt)
-    return undefined
+    return mailOf(settlement)?.event
   } catch (error) {
     return error as Error
   }

@@ -2,7 +2,7 @@ import { heldHere } from '../../core/ledger.ts'
 import type { Instant } from '../../core/time.ts'
 import type { Statement } from './client.ts'
 import type { Door } from './doors.ts'
-import { endedRow } from './ending.ts'
+import { endedKept } from './ending.ts'
 import type { Ask } from './pool.ts'
 import type { Ready } from './ready.ts'
 
@@ -31,7 +31,7 @@ const byId = (a: Ready, b: Ready): number => Number(a.handle.id) - Number(b.hand
 const acking = (schema: string, batch: readonly Ready[], now: Instant): Statement => {
   const ends = batch.map(({ settlement }) => {
     const held = heldHere(settlement.delivery.claim)
-    return held && { token: held.token, ...endedRow(held, 'done', now) }
+    return held && { token: held.token, ...endedKept(held, 'done', now) }
   })
   return {
     name: `reprieve ${schema} ack`,

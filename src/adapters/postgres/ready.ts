@@ -1,6 +1,6 @@
 import type { Settlement } from '../../contracts/transport.ts'
 import { ReprieveError } from '../../core/error.ts'
-import { letterEvent, receiptEvent } from '../../core/letter.ts'
+import { mailOf } from '../../core/letter.ts'
 import { checkDue } from '../../core/parcel.ts'
 import { type Handle, handleOf } from './holding.ts'
 import { type Written, writtenOf, writtenTrail } from './parcels.ts'
@@ -34,9 +34,8 @@ export const makeReady = (settlement: Settlement): Ready | 'lost' | Error => {
 
 const writtenFor = (settlement: Settlement): Written | undefined => {
   if (settlement.do === 'later') return writtenOf(settlement.parcel.event, settlement.parcel.trail)
-  if (settlement.do === 'bury') return writtenOf(letterEvent(settlement.letter))
-  if (settlement.do === 'ack' && settlement.receipt) return writtenOf(receiptEvent(settlement.receipt))
-  return undefined
+  const mail = mailOf(settlement)
+  return mail && writtenOf(mail.event)
 }
 
 /** Nobody holds a transaction open here while a handler works: its effects are in the user's own. */

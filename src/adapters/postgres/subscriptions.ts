@@ -1,5 +1,7 @@
 import type { Address, Destination, Subscription } from '../../contracts/transport.ts'
-import { covers, type Door, doorOf, termsOf, termsOfDestination, unheard } from './doors.ts'
+import { unheard } from '../../core/door.ts'
+import { matches } from '../../core/pattern.ts'
+import { type Door, doorOf, termsOf, termsOfDestination } from './doors.ts'
 import { wordOf } from './keys.ts'
 import { changeOrder, changeUrgency } from './line-changes.ts'
 import type { Ask, Pool } from './pool.ts'
@@ -107,7 +109,7 @@ const knownOf = (rows: readonly Readonly<Record<string, unknown>>[]): Known => {
     let found = topics.get(topic)
     if (!found) {
       if (topics.size > MOST_TOPICS) topics.clear()
-      found = subscriptions.filter((door) => covers(door.topic, topic))
+      found = subscriptions.filter((door) => matches(door.topic, topic))
       topics.set(topic, found)
     }
     return found

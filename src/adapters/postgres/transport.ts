@@ -1,8 +1,9 @@
 import type { Destination, Inlet, Subscription, Transport } from '../../contracts/transport.ts'
+import { unknownSubscription } from '../../core/door.ts'
 import { ReprieveError } from '../../core/error.ts'
 import { checkEvent } from '../../core/event.ts'
 import { countBehind, notInLine, releaseKeys } from './dead-keys.ts'
-import { type Door, unknown } from './doors.ts'
+import type { Door } from './doors.ts'
 import { inletOf, type Terms } from './inlet.ts'
 import { inPieces, insertAlone, insertParcels, linesOf } from './inserting.ts'
 import { wordOf } from './keys.ts'
@@ -86,7 +87,7 @@ export const transportOf = (room: Room, { ready, leave }: Life): Transport => {
     }))
     const door = await byDoors(async (known) => {
       const found = known.find(to)
-      if (!found) throw unknown(to)
+      if (!found) throw unknownSubscription(to)
       const all = written.map(({ own, due, letter }) => ({ ...addressed(found, own, due), letter }))
       if (all.length === 0) return found.id
       const lines = linesOf(all)

@@ -1,5 +1,5 @@
 import type { Settlement } from '../../contracts/transport.ts'
-import { letterEvent, receiptEvent } from '../../core/letter.ts'
+import { mailOf } from '../../core/letter.ts'
 import { checkDue, type Parcel } from '../../core/parcel.ts'
 import type { Instant } from '../../core/time.ts'
 import { tierFor } from './names.ts'
@@ -13,19 +13,13 @@ export interface Home {
 
 /** The copy that must be durable before the delivery is given up, if there has to be one. */
 export const copyOf = (settlement: Settlement, home: Home, now: Instant): Outgoing | undefined => {
-  switch (settlement.do) {
-    case 'later':
-      checkDue(settlement.parcel)
-      return parcelTo(home.queue, settlement.parcel, now, settlement.delivery.broken)
-    case 'bury':
-      return writeEvent(letterEvent(settlement.letter), { exchange: home.burial, key: settlement.to })
-    case 'ack': {
-      const { receipt } = settlement
-      return receipt && writeEvent(receiptEvent(receipt), { exchange: '', key: receipt.to })
-    }
-    case 'give back':
-      return undefined
+  if (settlement.do === 'later') {
+    checkDue(settlement.parcel)
+    return parcelTo(home.queue, settlement.parcel, now, settlement.delivery.broken)
   }
+  const mail = mailOf(settlement)
+  const exchange = settlement.do === 'bury' ? home.burial : ''
+  return mail && writeEvent(mail.event, { exchange, key: mail.to })
 }
 
 /** To one queue and no other: at once by the default exchange, later through a tier. */

@@ -1,13 +1,6 @@
 import type { Ledger } from '../../contracts/ledger.ts'
 import type { Tools } from '../../contracts/tools.ts'
-import {
-  BELIEVED,
-  type Claim,
-  finishRow,
-  type Held,
-  type LedgerKey,
-  type LedgerRow,
-} from '../../core/ledger.ts'
+import { BELIEVED, type Claim, endedRow, type LedgerKey } from '../../core/ledger.ts'
 import type { Instant } from '../../core/time.ts'
 import { createUnanswered } from '../../core/unanswered.ts'
 import type { Link } from './link.ts'
@@ -75,7 +68,7 @@ export const ledgerOf = (link: Link, prefix: string, { clock, dice }: Tools): Le
         async (some) => {
           const at = clock.now()
           const words = some.flatMap(({ held, as }) => {
-            const { state, attempt, until, crashes } = finishRow(claimedUnder(held), held, as, at)!
+            const { state, attempt, until, crashes } = endedRow(held, as, at)
             return [`${held.token}`, state, `${attempt}`, instant(until), `${crashes}`]
           })
           const rows = some.map(({ held }) => rowOf(held.key))
@@ -124,15 +117,3 @@ const read = (answer: string, key: LedgerKey): Claim => {
 /** Whole milliseconds, never earlier, and never beyond what a number can hold. */
 const instant = (at: Instant): string => `${Math.min(Math.ceil(at), 2 ** 52)}`
 const now = (at: Instant): string => `${Math.floor(at)}`
-
-/** The row as it must be for the claim to hold, which the script makes sure; with one crash, to keep. */
-const claimedUnder = ({ key, token }: Held): LedgerRow => ({
-  hash: key.hash,
-  state: 'claimed',
-  generation: key.generation,
-  attempt: key.attempt,
-  token,
-  until: 0,
-  crashes: 1,
-  begun: false,
-})

@@ -6,7 +6,7 @@ import {
   type Claim,
   claimRow,
   type Ending,
-  finishRow,
+  endedRow,
   type Held,
   type LedgerKey,
   type LedgerRow,
@@ -148,7 +148,7 @@ export const endClaim = (
   parcel?: { readonly id: number; readonly token: number },
 ): boolean => {
   const { service, id } = held.key
-  const { state, attempt, until, crashes } = finishRow(claimedUnder(held), held, as, now)!
+  const { state, attempt, until, crashes } = endedRow(held, as, now)
   const end = instant(until)
   const { changes } = parcel
     ? file
@@ -157,15 +157,3 @@ export const endClaim = (
     : file.sql(END).run(stateOf(state), attempt, end, crashes, service, id, held.token)
   return changes === 1
 }
-
-/** The row as it must be for the claim to hold, which the statement's own condition makes sure; with one crash, to keep. */
-const claimedUnder = ({ key, token }: Held): LedgerRow => ({
-  hash: key.hash,
-  state: 'claimed',
-  generation: key.generation,
-  attempt: key.attempt,
-  token,
-  until: 0,
-  crashes: 1,
-  begun: false,
-})

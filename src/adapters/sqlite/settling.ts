@@ -1,7 +1,7 @@
 import type { Settled, Settlement } from '../../contracts/transport.ts'
 import type { Outgoing } from '../../contracts/tx.ts'
 import { endingOf, heldHere } from '../../core/ledger.ts'
-import { letterEvent, receiptEvent } from '../../core/letter.ts'
+import { mailOf } from '../../core/letter.ts'
 import { checkDue, type Parcel } from '../../core/parcel.ts'
 import type { Instant } from '../../core/time.ts'
 import { holdKey } from './dead-keys.ts'
@@ -51,9 +51,8 @@ export const makeReady = (settlement: Settlement): Ready | 'lost' | Error => {
 
 const writtenFor = (settlement: Settlement): Written | undefined => {
   if (settlement.do === 'later') return writtenOf(settlement.parcel.event, settlement.parcel.trail)
-  if (settlement.do === 'bury') return writtenOf(letterEvent(settlement.letter))
-  if (settlement.do === 'ack' && settlement.receipt) return writtenOf(receiptEvent(settlement.receipt))
-  return undefined
+  const mail = mailOf(settlement)
+  return mail && writtenOf(mail.event)
 }
 
 /** Nearly always: the row keeps its event. */

@@ -1,29 +1,20 @@
 import type { Address, Destination, Subscription } from '../../contracts/transport.ts'
-import { ReprieveError } from '../../core/error.ts'
-import { isInOrder, type Ordering } from '../../core/ordering.ts'
-import { type Urgency, urgentTypes } from '../../core/rank.ts'
+import { type Hearing, hearingOf, unheard } from '../../core/door.ts'
+import type { Ordering } from '../../core/ordering.ts'
+import { matches } from '../../core/pattern.ts'
+import type { Urgency } from '../../core/rank.ts'
 import type { Millis } from '../../core/time.ts'
 import type { File } from './file.ts'
 import { changeOrder } from './order.ts'
 import { changeUrgency } from './urgency.ts'
 
 /** A row of `reprieve_subscription`: one consumer's door, or a destination, which is a door of its own kind. */
-export interface Door {
+export interface Door extends Hearing {
   readonly id: number
   readonly kind: 'subscription' | 'destination'
   readonly service: string
   readonly topic: string
-  readonly ordered: boolean
-  /** Tells one ordering from another. */
-  readonly order: string
-  /** Whether events of this type are ordered by key. */
-  readonly inOrder: (type: string) => boolean
-  /** Tells one urgency from another. */
-  readonly urgency: string
-  /** Whether events of this type are urgent, where they don't say. */
-  readonly urges: (type: string) => boolean
   readonly expire: Millis | undefined
-  readonly wants: (type: string) => boolean
 }
 
 /**
@@ -95,7 +86,7 @@ export const subscriptionsOf = (file: File): Subscriptions => {
       if (!found) {
         if (topics.size > MOST_TOPICS) topics.clear()
         found = [...doors.values()].filter(
-          (door) => door.kind === 'subscription' && covers(door.topic, topic),
+          (door) => door.kind === 'subscription' && matches(door.topic, topic),
         )
         topics.set(topic, found)
       }
@@ -122,15 +113,6 @@ export const hearing = (subscriptions: Subscriptions, topic: string, type: strin
   const doors = subscriptions.to(topic).filter((door) => door.wants(type))
   if (doors.length === 0) throw unheard(topic, type)
   return doors
-}
-
-const unheard = (topic: string, type: string): ReprieveError => {
-  const which = type === topic ? '' : ` for events of type '${type}'`
-  return new ReprieveError(
-    'unheard',
-    `nobody is subscribed to topic '${topic}'${which}, so nothing was published`,
-    { fix: 'start the service that handles it once, so that its subscription exists, or correct the name' },
-  )
 }
 
 const MOST_TOPICS = 10_000
@@ -162,28 +144,12 @@ const wantedOf = (text: string): Wanted => {
 
 const doorOf = (row: Record<string, unknown>): Door => {
   const { types, ordering, urgency } = wantedOf(row.types as string)
-  const ordered = row.ordered === 1
   return {
     id: row.id as number,
     kind: row.kind as Door['kind'],
     service: row.service as string,
     topic: row.topic as string,
-    ordered,
-    order: JSON.stringify([ordered, ordering ?? null]),
-    inOrder: (type) => ordered && isInOrder(ordering, type),
-    urgency: JSON.stringify(urgency ?? null),
-    urges: urgentTypes(urgency),
     expire: (row.expire as number | null) ?? undefined,
-    wants: wantsOf(types),
+    ...hearingOf({ types, ordered: row.ordered === 1, ordering, urgency }),
   }
 }
-
-const wantsOf = (patterns: readonly string[]): Door['wants'] => {
-  const exact = new Set(patterns)
-  const open = patterns.filter((pattern) => pattern.endsWith('*'))
-  return (type) => exact.has(type) || open.some((pattern) => covers(pattern, type))
-}
-
-/** A name, or every name with the beginning before the `*`. */
-const covers = (pattern: string, name: string): boolean =>
-  pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : pattern === name

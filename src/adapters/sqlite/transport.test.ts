@@ -2,10 +2,9 @@ import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import type { Delivery, Inlet, Subscription } from '../../contracts/transport.ts'
-import type { Event } from '../../core/event.ts'
-import type { LedgerKey } from '../../core/ledger.ts'
-import { freshParcel, type Parcel } from '../../core/parcel.ts'
+import { acks, event, events, ids, ledgerKey, present, subscription } from '../../../test/stores/sqlite.ts'
+import type { Inlet, Subscription } from '../../contracts/transport.ts'
+import { freshParcel } from '../../core/parcel.ts'
 import { type TestTools, testTools } from '../../testing/tools.ts'
 import { countsOf, open } from './index.ts'
 
@@ -15,43 +14,6 @@ const never = new AbortController().signal
 
 let files = 0
 const newPath = (): string => join(folder, `${++files}.db`)
-
-const subscription = (over: Partial<Subscription> = {}): Subscription => ({
-  service: 'notification-svc',
-  topic: 'todo.task.created',
-  consumerGroup: 'notification-svc',
-  types: ['*'],
-  order: 'none',
-  lease: 30_000,
-  window: 500,
-  destinations: [],
-  ...over,
-})
-
-const ledgerKey = ({ event, trail }: Parcel): LedgerKey => ({
-  service: 'notification-svc',
-  id: event.id,
-  hash: 'h',
-  attempt: trail.spent + 1,
-  generation: trail.generation,
-  ttl: 60_000,
-})
-
-const event = (id: string, over: Partial<Event> = {}): Event => ({
-  id,
-  source: '/test',
-  type: 'todo.task.created',
-  extensions: {},
-  headers: {},
-  data: null,
-  ...over,
-})
-
-const events = (count: number): readonly Event[] => Array.from({ length: count }, (_, n) => event(`e-${n}`))
-const ids = (deliveries: readonly Delivery[]): readonly string[] =>
-  deliveries.map(({ parcel }) => parcel.event.id)
-const acks = (deliveries: readonly Delivery[]) =>
-  deliveries.map((delivery) => ({ do: 'ack' as const, delivery }))
 
 interface Desk extends Awaited<ReturnType<typeof open>> {
   readonly tools: TestTools
@@ -68,19 +30,6 @@ const desk = async (
   const to = subscription(over)
   // The same object, for countsOf knows it by identity.
   return Object.assign(opened, { tools, to, inlet: await opened.transport.subscribe(to) })
-}
-
-/** What is there now, without waiting. */
-const present = async (
-  inlet: Inlet,
-  max = 100,
-  except?: ReadonlySet<string>,
-): Promise<readonly Delivery[]> => {
-  const stop = new AbortController()
-  const receiving = inlet.receive(max, stop.signal, except)
-  for (let turn = 0; turn < 4; turn++) await new Promise((resolve) => setImmediate(resolve))
-  stop.abort()
-  return receiving
 }
 
 describe('commits', () => {

@@ -1,4 +1,5 @@
 import type { Destination, Inlet, Subscription, Transport } from '../../contracts/transport.ts'
+import { unknownSubscription } from '../../core/door.ts'
 import { ReprieveError } from '../../core/error.ts'
 import { checkEvent } from '../../core/event.ts'
 import { countBehind, isInLine, releaseKey } from './dead-keys.ts'
@@ -60,7 +61,7 @@ export const transportOf = (room: Room, leave: () => Promise<void>): Transport =
     const written = parcels.map((parcel) => ({ parcel, ...writtenOf(parcel.event, parcel.trail) }))
     const door = await writer.write(() => {
       const found = subscriptions.find(to)
-      if (!found) throw unknown(to)
+      if (!found) throw unknownSubscription(to)
       for (const each of written) {
         if (!isInLine(file, found, each.parcel, each)) insertParcel(file, found, each, each.parcel.due)
       }
@@ -135,8 +136,3 @@ export const transportOf = (room: Room, leave: () => Promise<void>): Transport =
     },
   }
 }
-
-const unknown = ({ service, topic }: { service: string; topic: string }): ReprieveError =>
-  new ReprieveError('unknown_subscription', `service '${service}' has no subscription to topic '${topic}'`, {
-    fix: 'start the service once with a handler for that topic, or correct the name',
-  })

@@ -5,7 +5,7 @@ import { withProgress } from '../print/progress.ts'
 import { say, sayJson } from '../print/say.ts'
 import { type FilterFlags, withFilter, withState } from './filter.ts'
 import { openOffice } from './office.ts'
-import { selectionOf } from './select.ts'
+import { checkSelection, selectionOf } from './selection.ts'
 import { tellSkipped } from './skipped.ts'
 
 export const registerDiscard = (dlq: Command): void => {
@@ -16,9 +16,10 @@ export const registerDiscard = (dlq: Command): void => {
 }
 
 const discard = async (flags: ActingFlags & FilterFlags, typed: readonly string[]): Promise<Ended> => {
+  checkSelection('discard', flags, typed, { all: false })
   await using opened = await openOffice(flags)
   const { office } = opened.app
-  const letters = await selectionOf(office, flags, typed, 'discard')
+  const letters = await selectionOf(office, flags, typed)
   const result = await withProgress('discarded', (onProgress) =>
     office.discard(letters, { ...actingOf(flags), onProgress }),
   )

@@ -5,6 +5,7 @@ import { iso } from '../../core/time.ts'
 import { decisionsOf } from '../../office/index.ts'
 import { inert } from '../print/inert.ts'
 import { bad, calm, good, strong, warn } from '../print/paint.ts'
+import { bar } from '../print/progress.ts'
 import { facts } from './letter.ts'
 
 const ENDS: readonly ItemState[] = ['resolved', 'dead again', 'purged', 'failed']
@@ -92,10 +93,8 @@ export const progressText = (kept: KeptOperation, now: number): string => {
   return `${operation.paused ? 'paused' : operation.state}: ${parts.join(', ')}${rest}`
 }
 
-/** A bar of so many characters. */
-export const bar = (kept: KeptOperation, width: number): string => {
+export const barOf = (kept: KeptOperation): string => {
   const { skipped, waiting } = kept.counts
   const total = totalOf(kept) - skipped
-  const full = total === 0 ? width : Math.round(((total - waiting) / total) * width)
-  return `[${'█'.repeat(full)}${' '.repeat(width - full)}]`
+  return bar(total - waiting, total)
 }

@@ -9,7 +9,7 @@ import { withFilter, withState } from './filter.ts'
 import { openOffice } from './office.ts'
 import { countsText } from './operation-text.ts'
 import { fitsNothing, type PaceFlags, tellNothing, tellPlanned, withPace } from './replay.ts'
-import { checkSelection, type SelectionFlags, selectionOf } from './selection.ts'
+import { asFilter, checkSelection, type SelectionFlags, selectionOf } from './selection.ts'
 import { watchOperation } from './watch.ts'
 
 interface PurgeFlags extends SelectionFlags, ActingFlags, PaceFlags {}
@@ -28,15 +28,15 @@ export const registerPurge = (dlq: Command): void => {
 }
 
 const purge = async (flags: PurgeFlags, typed: readonly string[]): Promise<Ended> => {
-  checkSelection('purge', flags, typed)
+  checkSelection('purge', flags, typed, { all: true })
   needReason(flags, 'a purge')
   await using opened = await openOffice(flags)
   const { office } = opened.app
   const { operations } = office
-  const filter = await selectionOf(office, flags, typed)
+  const letters = await selectionOf(office, flags, typed)
   const { batch, rate } = flags
   const pace = { ...(batch !== undefined && { batch }), ...(rate !== undefined && { rate }) }
-  const planned = await operations.plan(filter, { kind: 'purge', ...pace }, actingOf(flags))
+  const planned = await operations.plan(asFilter(letters), { kind: 'purge', ...pace }, actingOf(flags))
   const { id, state } = planned.operation
   if (fitsNothing(planned)) return tellNothing(planned, flags)
   if (!flags.json && !flags.jsonl) await tellElsewhere(office, planned)

@@ -6,7 +6,7 @@ import { withProgress } from '../print/progress.ts'
 import { say, sayJson } from '../print/say.ts'
 import { type FilterFlags, withFilter } from './filter.ts'
 import { openOffice } from './office.ts'
-import { selectionOf } from './select.ts'
+import { checkSelection, selectionOf } from './selection.ts'
 import { tellSkipped } from './skipped.ts'
 
 export const registerRelease = (dlq: Command): void => {
@@ -18,9 +18,10 @@ export const registerRelease = (dlq: Command): void => {
 
 const release = async (flags: ActingFlags & FilterFlags, typed: readonly string[]): Promise<Ended> => {
   needReason(flags, 'to let letters out of quarantine')
+  checkSelection('release', flags, typed, { all: false })
   await using opened = await openOffice(flags)
   const { office } = opened.app
-  const letters = await selectionOf(office, flags, typed, 'release')
+  const letters = await selectionOf(office, flags, typed)
   const result = await withProgress('released', (onProgress) =>
     office.release(letters, { ...actingOf(flags), onProgress }),
   )

@@ -17,7 +17,7 @@ import { diffText } from './differences.ts'
 import { type FilterFlags, withFilter, withState } from './filter.ts'
 import { wholeIds } from './find.ts'
 import { openOffice } from './office.ts'
-import { selectionOf } from './select.ts'
+import { checkSelection, selectionOf } from './selection.ts'
 import { tellSkipped } from './skipped.ts'
 
 interface RepairFlags extends FilterFlags, ActingFlags {
@@ -55,10 +55,11 @@ export const registerRepair = (dlq: Command): void => {
 
 const repair = async (flags: RepairFlags, typed: readonly string[]) => {
   const change = flags.undo === undefined ? await changeOf(flags) : undefined
+  if (change) checkSelection('edit', flags, typed, { all: false })
   await using opened = await openOffice(flags)
   const { office } = opened.app
   if (flags.undo !== undefined) return await undo(office, flags, typed)
-  const letters = await selectionOf(office, flags, typed, 'edit')
+  const letters = await selectionOf(office, flags, typed)
   const dryRun = flags.dryRun === true
   const result = await withProgress(dryRun ? 'looked at' : 'repaired', (onProgress) =>
     office.repair(letters, change!, { ...actingOf(flags), dryRun, onProgress }),

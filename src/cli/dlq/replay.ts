@@ -13,7 +13,7 @@ import { tellElsewhere } from './elsewhere.ts'
 import { withFilter, withState } from './filter.ts'
 import { openOffice } from './office.ts'
 import { operationText, totalOf } from './operation-text.ts'
-import { checkSelection, type SelectionFlags, selectionOf } from './selection.ts'
+import { asFilter, checkSelection, type SelectionFlags, selectionOf } from './selection.ts'
 import { watchOperation } from './watch.ts'
 
 interface ReplayFlags extends SelectionFlags, ActingFlags, PaceFlags {
@@ -65,12 +65,12 @@ export const registerReplay = (dlq: Command): void => {
 }
 
 const replay = async (flags: ReplayFlags, typed: readonly string[]): Promise<Ended> => {
-  checkSelection('replay', flags, typed)
+  checkSelection('replay', flags, typed, { all: true })
   await using opened = await openOffice(flags)
   const { office } = opened.app
   const { operations } = office
-  const filter = await selectionOf(office, flags, typed)
-  const planned = await operations.plan(filter, planOf(flags), actingOf(flags))
+  const letters = await selectionOf(office, flags, typed)
+  const planned = await operations.plan(asFilter(letters), planOf(flags), actingOf(flags))
   const { id, state } = planned.operation
   if (fitsNothing(planned)) return tellNothing(planned, flags)
   if (!flags.json && !flags.jsonl) await tellElsewhere(office, planned)

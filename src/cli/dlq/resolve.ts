@@ -6,7 +6,7 @@ import { withProgress } from '../print/progress.ts'
 import { say, sayJson } from '../print/say.ts'
 import { type FilterFlags, withFilter, withState } from './filter.ts'
 import { openOffice } from './office.ts'
-import { selectionOf } from './select.ts'
+import { checkSelection, selectionOf } from './selection.ts'
 import { tellSkipped } from './skipped.ts'
 
 export const registerResolve = (dlq: Command): void => {
@@ -20,9 +20,10 @@ export const registerResolve = (dlq: Command): void => {
 
 const resolve = async (flags: ActingFlags & FilterFlags, typed: readonly string[]): Promise<Ended> => {
   needReason(flags, 'to resolve letters by hand')
+  checkSelection('resolve', flags, typed, { all: false })
   await using opened = await openOffice(flags)
   const { office } = opened.app
-  const letters = await selectionOf(office, flags, typed, 'resolve')
+  const letters = await selectionOf(office, flags, typed)
   const result = await withProgress('resolved', (onProgress) =>
     office.resolve(letters, { ...actingOf(flags), onProgress }),
   )

@@ -5,7 +5,7 @@ import { withProgress } from '../print/progress.ts'
 import { say, sayJson } from '../print/say.ts'
 import { type FilterFlags, withFilter } from './filter.ts'
 import { openOffice } from './office.ts'
-import { selectionOf } from './select.ts'
+import { checkSelection, selectionOf } from './selection.ts'
 import { tellSkipped } from './skipped.ts'
 
 export const registerRestore = (dlq: Command): void => {
@@ -16,9 +16,10 @@ export const registerRestore = (dlq: Command): void => {
 }
 
 const restore = async (flags: ActingFlags & FilterFlags, typed: readonly string[]): Promise<Ended> => {
+  checkSelection('restore', flags, typed, { all: false })
   await using opened = await openOffice(flags)
   const { office } = opened.app
-  const letters = await selectionOf(office, flags, typed, 'restore')
+  const letters = await selectionOf(office, flags, typed)
   const result = await withProgress('restored', (onProgress) =>
     office.restore(letters, { ...actingOf(flags), onProgress }),
   )

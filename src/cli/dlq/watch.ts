@@ -4,8 +4,9 @@ import { isLive } from '../../core/operation.ts'
 import type { Millis } from '../../core/time.ts'
 import type { Office } from '../../office/index.ts'
 import { calmOnStderr } from '../print/paint.ts'
+import { CLEAR } from '../print/progress.ts'
 import { remark, sayJson } from '../print/say.ts'
-import { bar, progressText } from './operation-text.ts'
+import { barOf, progressText } from './operation-text.ts'
 
 export interface WatchOptions {
   /** sent: nothing is left to be sent · end: nothing is on its way any more */
@@ -19,7 +20,6 @@ export interface WatchOptions {
 
 const LOOK = 200
 const PLAIN_EVERY = 1000
-const WIDTH = 24
 
 /** Looks on while the office, which must be open, works on it. */
 export const watchOperation = async (
@@ -36,9 +36,7 @@ export const watchOperation = async (
     const text = progressText(kept, now)
     if (terminal) {
       const { columns = 80 } = process.stderr
-      process.stderr.write(
-        `\r\u001b[2K${`${bar(kept, WIDTH)} ${text}`.slice(0, columns - 1)}${last ? '\n' : ''}`,
-      )
+      process.stderr.write(`${CLEAR}${`${barOf(kept)} ${text}`.slice(0, columns - 1)}${last ? '\n' : ''}`)
       return
     }
     if (text === told || (!last && now - toldAt < PLAIN_EVERY)) return

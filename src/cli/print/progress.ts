@@ -14,7 +14,8 @@ const WIDTH = 24
 const REDRAW: Millis = 100
 /** Before that any guess is worse than none. */
 const GUESS_AFTER: Millis = 1000
-const CLEAR = '\r\u001b[2K'
+/** Before a line that takes the place of the last one. */
+export const CLEAR = '\r\u001b[2K'
 
 /** On stderr, where a terminal looks on and nobody asked for JSON. `done` says what becomes of them: repaired, written. */
 export const showProgress = (done: string): Progress =>
@@ -59,14 +60,18 @@ const onTerminal = (done: string): Progress => {
   }
 }
 
+/** Nothing to do is done. */
+export const bar = (done: number, of: number): string => {
+  const full = of === 0 ? WIDTH : Math.min(WIDTH, Math.round((done / of) * WIDTH))
+  return `[${'█'.repeat(full)}${' '.repeat(WIDTH - full)}]`
+}
+
 export const progressLine = (count: number, of: number | undefined, done: string, took: Millis): string => {
   const said = count.toLocaleString('en')
   if (of === undefined) return `${said} ${done}`
-  const full = of === 0 ? WIDTH : Math.min(WIDTH, Math.round((count / of) * WIDTH))
   const left =
     took >= GUESS_AFTER && count > 0 && count < of
       ? `, about ${span(Math.ceil(((took / count) * (of - count)) / 1000) * 1000)} left`
       : ''
-  const bar = `[${'█'.repeat(full)}${' '.repeat(WIDTH - full)}]`
-  return `${bar} ${said} of ${of.toLocaleString('en')} ${done}${left}`
+  return `${bar(count, of)} ${said} of ${of.toLocaleString('en')} ${done}${left}`
 }
