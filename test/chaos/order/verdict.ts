@@ -3,6 +3,7 @@ import type { OrderOptions, OrderResult } from './run.ts'
 
 /** Of a worker that is killed: all that it has out and unsettled (`window`), each of which may have had its effect already. */
 const IN_HANDS = 32
+
 type Asked = Pick<OrderOptions, 'events' | 'keys' | 'kills'> & {
   /** It was workers that were killed: only that excuses a second effect. */
   readonly ofWorkers?: boolean
