@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import LongestFirst from './test/run/sequencer.ts'
 
 const setupFiles = ['test/properties.ts']
 /** On a busy machine each process that a test starts takes seconds; a test that fails by a second tells nothing. */
@@ -11,6 +12,7 @@ const maxWorkers = Math.max(3, availableParallelism() - 1)
 export default defineConfig({
   test: {
     maxWorkers,
+    sequence: { sequencer: LongestFirst },
     projects: [
       { test: { name: 'architecture', include: ['test/architecture/**/*.test.ts'] } },
       { test: { name: 'unit', include: ['src/**/*.test.ts'], setupFiles, ...slow } },
