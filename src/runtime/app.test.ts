@@ -142,6 +142,14 @@ it('an outbox that never answers delays no stop beyond its time', async () => {
   expect(clock.now() - began).toBeLessThanOrEqual(4000)
 })
 
+it('what is drained waits for nothing more: a process could not end before', async () => {
+  const { app, clock } = await stage()
+  twoServices(app)
+  await clock.runUntil(app.start())
+  await clock.runUntil(app.drain(2000))
+  expect(clock.sleepers).toBe(0)
+})
+
 it('a service without a handler is told of: it would run and do nothing', async () => {
   const { app, facts } = await stage()
   app.service('idle')

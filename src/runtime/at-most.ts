@@ -9,6 +9,9 @@ export const atMost = async (
 ): Promise<void> => {
   if (!work) return
   const over = new AbortController()
-  await Promise.race([work, clock.sleep(most, over.signal)])
-  over.abort()
+  try {
+    await Promise.race([work, clock.sleep(most, over.signal)])
+  } finally {
+    over.abort()
+  }
 }

@@ -1,6 +1,7 @@
 import type { Board } from '../contracts/board.ts'
 import type { Tools } from '../contracts/tools.ts'
 import { FORCES, MENDED, type Mended, PAUSES, readForce, readMended, readOrder } from '../core/orders.ts'
+import { atMost } from './at-most.ts'
 import type { Guards } from './guards.ts'
 import type { Sharing } from './sharing.ts'
 
@@ -80,7 +81,7 @@ export const createOrders = (
         }
         await clock.sleep(LOOK, signal)
       }
-      if (quiet) await Promise.race([sharing.leave(), clock.sleep(LOOK)])
+      if (quiet) await atMost(clock, LOOK, sharing.leave())
     },
   }
 }
