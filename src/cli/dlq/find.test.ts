@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { KeptLetter } from '../../contracts/letters.ts'
-import { wholeIds } from './find.ts'
+import { isFingerprint, wholeIds } from './find.ts'
 
 const id = (beginning: string) => `${beginning}-0000-4000-8000-000000000000`
 const all = [
@@ -31,5 +31,15 @@ describe('ids as they are typed', () => {
       /2 dead letters .* begins with aaaaaaaa\n.*aaaaaaaa-1/,
     )
     expect(await wholeIds(office, ['aaaaaaaa-1'])).toEqual([all.at(-1)])
+  })
+})
+
+describe('a fingerprint', () => {
+  it.each(['f1-1e452df86a0d967e', 'f1-1e', 'f12-0'])('is %s, whole or in part', (typed) => {
+    expect(isFingerprint(typed)).toBe(true)
+  })
+
+  it.each([id('f1234567'), 'f1234567-', 'f1234567', 'faaaaaaa'])('is not %s, an id of a letter', (typed) => {
+    expect(isFingerprint(typed)).toBe(false)
   })
 })

@@ -29,3 +29,6 @@ const only = (typed: string, ids: readonly string[]): string => {
     fix: `type more of it: ${ids.slice(0, 5).join(', ')}`,
   })
 }
+
+/** Or the beginning of one. An id of a letter may begin with an f and seven digits, and then its first dash: versions are shorter. */
+export const isFingerprint = (typed: string): boolean => /^f\d{1,6}-/.test(typed)

@@ -4,7 +4,7 @@ import { recordOf } from '../../office/index.ts'
 import { action, type Ended } from '../action.ts'
 import type { Common } from '../options.ts'
 import { say, sayJson } from '../print/say.ts'
-import { wholeIds } from './find.ts'
+import { isFingerprint, wholeIds } from './find.ts'
 import { groupText } from './group.ts'
 import { letterText } from './letter.ts'
 import { openOffice } from './office.ts'
@@ -18,13 +18,10 @@ export const registerShow = (dlq: Command): void => {
     .action(action(show))
 }
 
-/** Ids of letters have no such beginning. */
-const FINGERPRINT = /^f\d+-/
-
 const show = async (flags: Common, typed: string): Promise<Ended> => {
   await using opened = await openOffice(flags)
   const { office } = opened.app
-  if (FINGERPRINT.test(typed)) {
+  if (isFingerprint(typed)) {
     const group = await office.group(typed)
     return flags.json ? sayJson(group) : say(groupText(group, systemClock.now()))
   }
