@@ -129,14 +129,14 @@ export interface Result {
 const WARM_UP = 0.5
 
 /**
- * Contenders take turns within each round, each round begins with the next of them, and only ratios within one
- * round are compared: what else the machine does then falls on all of them alike.
+ * Contenders take turns within each round, in another order each time, and only ratios within one round are compared: what
+ * else the machine does then falls on all of them alike.
  */
 export const runPlan = async ({ races, probes, events, rounds, say }: Plan): Promise<Result> => {
   const laps = new Map<Entrant, Lap[]>()
   for (let round = 0; round <= rounds; round++) {
     for (const { name, contenders, share = 1, lead = 0, rest = 0 } of races) {
-      for (const contender of rotated(contenders, round)) {
+      for (const contender of ordered(contenders, round)) {
         const timed = Math.ceil(events * share * (round === 0 ? WARM_UP : 1))
         const lap = await contender.lap({ events: timed, lead: Math.ceil(timed * lead), rest })
         hold(contender.name, lap.tally.counts ?? {}, contender.limits ?? {})
@@ -202,10 +202,12 @@ const hold = (
   }
 }
 
-const rotated = (contenders: Race<Entrant>['contenders'], by: number): readonly Entrant[] => {
-  const start = by % contenders.length
-  return [...contenders.slice(start), ...contenders.slice(0, start)]
-}
+/** Each is first, second … last as often as the others, and after as many different ones as there are rounds for. */
+const ordered = (contenders: Race<Entrant>['contenders'], round: number): readonly Entrant[] =>
+  contenders.map((_, i) => {
+    const step = i % 2 === 1 ? (i + 1) / 2 : -i / 2
+    return contenders.at((round + step) % contenders.length)!
+  })
 
 const standingsOf = (
   contenders: Race<Entrant>['contenders'],

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import { open } from '../adapters/memory/index.ts'
 import type { Inlet, Transport } from '../contracts/transport.ts'
 import type { Tx } from '../contracts/tx.ts'
+import { freshParcel } from '../core/parcel.ts'
 import { readRules } from '../rules/index.ts'
 import { testTools } from '../testing/tools.ts'
 import { type App, createApp } from './app.ts'
@@ -164,4 +165,23 @@ it('a service without a name is refused: it would be called undefined', async ()
   const { app } = await stage()
   for (const name of [undefined, null, 5, {}])
     expect(() => app.service(name as never)).toThrow(expect.objectContaining({ code: 'bad_handlers' }))
+})
+
+it('a transport that always has more at once leaves the event loop its turns', async () => {
+  const event = { id: 'e', source: 's', type: 'asked', extensions: {}, headers: {}, data: null }
+  let gulps = 0
+  const { app, clock } = await stage({
+    inlet: () => ({
+      receive: async () =>
+        ++gulps > 1000 ? never() : [{ parcel: freshParcel(event, 0), redelivered: false }],
+      settle: async (batch) => batch.map(() => 'done'),
+    }),
+  })
+  app.service('one').on('asked', () => {})
+  await clock.runUntil(app.start())
+  const before = gulps
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(gulps - before).toBeGreaterThan(1)
+  expect(gulps - before).toBeLessThan(100)
+  await clock.runUntil(app.drain(0))
 })

@@ -137,6 +137,7 @@ describe('several ledgers', () => {
   it('are settled apart, and idle when all are', async () => {
     const waiting: ((settled: Settled) => void)[] = []
     const made: number[] = []
+    const leaving: number[] = []
     const settler = settlerByStore(() => {
       const number = made.push(0) - 1
       return {
@@ -144,6 +145,7 @@ describe('several ledgers', () => {
           made[number]!++
           waiting.push(answer)
         },
+        leave: () => void leaving.push(number),
         idle: async () => undefined,
       }
     })
@@ -151,6 +153,8 @@ describe('several ledgers', () => {
     for (const held of [heldOf('a'), heldOf('b', 'far'), undefined, heldOf('c', 'far')])
       settler.settle(step(held), () => {})
     expect(made).toEqual([2, 2])
+    settler.leave()
+    expect(leaving).toEqual([0, 1])
     await settler.idle()
   })
 })

@@ -138,6 +138,9 @@ export const settlerByStore = (make: () => Settler): Settler => {
   }
   return {
     settle: (step, answer) => settlerFor(step).settle(step, answer),
+    leave: () => {
+      for (const settler of settlers.values()) settler.leave()
+    },
     idle: async () => {
       await Promise.all([...settlers.values()].map((settler) => settler.idle()))
     },

@@ -40,6 +40,7 @@ const bench = () => {
       log.push(`${step.do} ${step.delivery.parcel.event.id}`)
       answer('done')
     },
+    leave: () => {},
     idle: async () => {},
   }
   const left: string[] = []

@@ -43,8 +43,12 @@ const bench = (
   const stop = new AbortController()
   const abandon = new AbortController()
   const signals = { stop: stop.signal, abandon: abandon.signal }
-  const { settle, idle } = createSettler({ address, inlet, ledger, companion, tools, ...signals })
-  const settler = { settle: (step: Step) => new Promise<Settled>((answer) => settle(step, answer)), idle }
+  const { settle, leave, idle } = createSettler({ address, inlet, ledger, companion, tools, ...signals })
+  const settler = {
+    settle: (step: Step) => new Promise<Settled>((answer) => settle(step, answer)),
+    leave,
+    idle,
+  }
   return { log, settler, stop, abandon, companion, ...tools }
 }
 
@@ -63,6 +67,29 @@ describe('the settler', () => {
     const { settler, log } = bench()
     await Promise.all(['a', 'b', 'c'].map((id) => settler.settle({ do: 'ack', delivery: delivery(id) })))
     expect(log).toEqual(['settle ack a, ack b, ack c'])
+  })
+
+  it('lets a group leave before the turn ends, where it is told to; what comes after goes with the turn', async () => {
+    const { settler, log } = bench()
+    const ack = (id: string) => settler.settle({ do: 'ack', delivery: delivery(id) })
+    const first = [ack('a'), ack('b')]
+    settler.leave()
+    await Promise.all(first)
+    settler.leave() // there is nobody
+    const more = [ack('c'), ack('d')]
+    expect(log).toEqual(['settle ack a, ack b'])
+    await Promise.all(more)
+    expect(log).toEqual(['settle ack a, ack b', 'settle ack c, ack d'])
+  })
+
+  it('keeps what needs a new home until the turn ends: each group waits for a confirmation', async () => {
+    const { settler, log } = bench()
+    const steps = [settler.settle(later('a'))]
+    settler.leave()
+    await Promise.resolve()
+    steps.push(settler.settle(later('b')))
+    await Promise.all(steps)
+    expect(log[0]).toBe('settle later a, later b')
   })
 
   it('remembers an effect before the ack, and every other end after the new home is there', async () => {

@@ -20,6 +20,8 @@ export type Step = { readonly held?: Held } & (
 export interface Settler {
   /** Answers when settled: 'lost' where the delivery was no longer ours, an Error where it would not go. */
   settle(step: Step, answer: (settled: Settled) => void): void
+  /** What gathered, and needs no new home, leaves now. Else it leaves with the next turn of the event loop. */
+  leave(): void
   idle(): Promise<void>
 }
 
@@ -41,11 +43,11 @@ interface Line {
   readonly most: number
   gathered: Entry[]
   working: number
-  /** A group leaves with the next turn: what comes until then goes with it. */
-  leaving: boolean
+  /** There while a group is about to leave: what comes until then goes with it. */
+  leave: (() => void) | undefined
 }
 
-const lineOf = (most: number): Line => ({ most, gathered: [], working: 0, leaving: false })
+const lineOf = (most: number): Line => ({ most, gathered: [], working: 0, leave: undefined })
 
 interface Entry {
   readonly step: Step
@@ -80,14 +82,19 @@ export const createSettler = ({
   const gather = (entry: Entry): void => {
     const line = needsHome(entry.step) ? moving : plain
     line.gathered.push(entry)
-    if (line.working < line.most && !line.leaving) void work(line)
+    if (line.working < line.most && !line.leave) void work(line)
   }
+
+  const departure = (line: Line): Promise<void> =>
+    new Promise((resolve) => {
+      line.leave = resolve
+      void clock.sleep(0).then(resolve)
+    })
 
   const work = async (line: Line): Promise<void> => {
     line.working++
-    line.leaving = true
-    await clock.sleep(0)
-    line.leaving = false
+    await departure(line)
+    line.leave = undefined
     while (line.gathered.length > 0) {
       const group = line.gathered
       line.gathered = []
@@ -206,6 +213,7 @@ export const createSettler = ({
       unsettled++
       gather({ step, answer, tries: 0 })
     },
+    leave: () => plain.leave?.(),
     idle: () => (unsettled === 0 ? Promise.resolve() : new Promise((resolve) => waiters.push(resolve))),
   }
 }
