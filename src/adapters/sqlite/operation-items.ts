@@ -10,10 +10,20 @@ const KEEP = `
 INSERT INTO reprieve_operation_item (operation, place, letter, state, because, at, repair) VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT DO NOTHING`
 /** A hold of an operation that is over is taken over. */
-const HOLD = `
-INSERT INTO reprieve_operation_hold (letter, operation, place) VALUES (?, ?, ?)
+const UNLESS_LIVE = `
 ON CONFLICT (letter) DO UPDATE SET operation = excluded.operation, place = excluded.place
 WHERE NOT EXISTS (SELECT 1 FROM reprieve_operation WHERE number = reprieve_operation_hold.operation AND live = 1)`
+const HOLD = `INSERT INTO reprieve_operation_hold (letter, operation, place) VALUES (?, ?, ?) ${UNLESS_LIVE}`
+const PAGE = 'FROM reprieve_operation_item WHERE operation = ?1 AND place BETWEEN ?2 AND ?3'
+/** The same for a page of items that are there already. */
+const HOLD_ALL = `
+INSERT INTO reprieve_operation_hold (letter, operation, place)
+SELECT letter, operation, place ${PAGE} AND state <> 'skipped' ${UNLESS_LIVE}`
+const ANY_IN_PAGE = `SELECT 1 ${PAGE} LIMIT 1`
+const FREE_PAGE = `
+DELETE FROM reprieve_operation_hold
+WHERE operation = ?1 AND place BETWEEN ?2 AND ?3 AND letter IN (SELECT letter ${PAGE})`
+const DROP_PAGE = `DELETE ${PAGE}`
 const FREE = 'DELETE FROM reprieve_operation_hold WHERE letter = ? AND operation = ?'
 const ITEM = 'SELECT letter, state, because FROM reprieve_operation_item WHERE operation = ? AND place = ?'
 const MARK = `
@@ -44,6 +54,33 @@ export const tallyOf = (file: File, operation: number) => {
 
 /** Within a transaction. */
 export const addItems = (file: File, operation: number, items: readonly NewItem[]): void => {
+  if (!addPage(file, operation, items)) addEach(file, operation, items)
+}
+
+/** Most pages are of letters that nobody holds: they are held by one statement. False: this one is not, and nothing was done. */
+const addPage = (file: File, operation: number, items: readonly NewItem[]): boolean => {
+  let [first, last, toHold] = [Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER, 0]
+  for (const { place, state } of items) {
+    first = Math.min(first, place)
+    last = Math.max(last, place)
+    if (state !== 'skipped') toHold++
+  }
+  if (file.sql(ANY_IN_PAGE).get(operation, first, last)) return false
+  const tally = tallyOf(file, operation)
+  const keep = file.sql(KEEP)
+  for (const { place, letter, state, because = '', at, repair = '' } of items)
+    if (keep.run(operation, place, letter, state, because, instant(at), repair).changes === 1)
+      tally.add(state, because, 1)
+  if (file.sql(HOLD_ALL).run(operation, first, last).changes === toHold) {
+    tally.write()
+    return true
+  }
+  file.sql(FREE_PAGE).run(operation, first, last)
+  file.sql(DROP_PAGE).run(operation, first, last)
+  return false
+}
+
+const addEach = (file: File, operation: number, items: readonly NewItem[]): void => {
   const tally = tallyOf(file, operation)
   const [keep, hold] = [file.sql(KEEP), file.sql(HOLD)]
   for (const item of items) {
@@ -125,10 +162,21 @@ const markItemsAlike = (
     return undefined
   file.sql(MARK_ALL).run(to, because, instant(at), ...span)
   const tally = tallyOf(file, operation)
-  for (const [, , why] of rows) tally.add(from[0]!, why, -1)
+  for (const [why, count] of alikeIn(rows)) tally.add(from[0]!, why, -count)
   tally.add(to, because, marks.length)
   tally.write()
   return letters
+}
+
+/** How many in a row say the same: mostly all of them. */
+const alikeIn = (rows: readonly (readonly [place: number, letter: string, because: string])[]) => {
+  const sums: [because: string, count: number][] = []
+  for (const [, , because] of rows) {
+    const last = sums.at(-1)
+    if (last?.[0] === because) last[1]++
+    else sums.push([because, 1])
+  }
+  return sums
 }
 
 const isAlike = (a: ItemMark, b: ItemMark): boolean =>

@@ -2,7 +2,8 @@ import type { DatabaseSync } from 'node:sqlite'
 
 /**
  * The operations' own step, beside the numbered schema, as that of the audit. A hold says which operation has a letter, or had it
- * last: that of one that is over is taken over by the next, so that to end an operation of a million letters is one row.
+ * last: that of one that is over is taken over by the next, so that to end an operation of a million letters is one row. No index
+ * knows the states of items, for each changes twice on its way.
  */
 const OPERATIONS = `
 CREATE TABLE IF NOT EXISTS reprieve_operation (
@@ -25,7 +26,6 @@ CREATE TABLE IF NOT EXISTS reprieve_operation_item (
   repair TEXT NOT NULL DEFAULT '',
   PRIMARY KEY (operation, place)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS reprieve_operation_item_state ON reprieve_operation_item (operation, state, place);
 CREATE TABLE IF NOT EXISTS reprieve_operation_hold (
   letter TEXT PRIMARY KEY,
   operation INTEGER NOT NULL,
@@ -39,18 +39,25 @@ CREATE TABLE IF NOT EXISTS reprieve_operation_tally (
   PRIMARY KEY (operation, state, because)
 ) STRICT, WITHOUT ROWID;
 `
-/** Where items know in which version of its letter each was frozen, all is there. */
-const WHOLE = "SELECT 1 FROM pragma_table_info('reprieve_operation_item') WHERE name = 'repair'"
 const THERE = "SELECT 1 FROM sqlite_schema WHERE name = 'reprieve_operation_item'"
+/** Of older files: items did not know in which version of its letter each was frozen, and an index knew their states. */
+const NAMELESS = `${THERE} AND NOT EXISTS (SELECT 1 FROM pragma_table_info('reprieve_operation_item') WHERE name = 'repair')`
 const VERSIONS = "ALTER TABLE reprieve_operation_item ADD COLUMN repair TEXT NOT NULL DEFAULT ''"
+const INDEXED = "SELECT 1 FROM sqlite_schema WHERE name = 'reprieve_operation_item_state'"
+const UNINDEXED = 'DROP INDEX reprieve_operation_item_state'
 
 export const makeOperations = (database: DatabaseSync): void => {
-  if (database.prepare(WHOLE).get()) return
+  const is = (question: string): boolean => database.prepare(question).get() !== undefined
+  const missing = (): readonly string[] => [
+    ...(is(THERE) ? [] : [OPERATIONS]),
+    ...(is(NAMELESS) ? [VERSIONS] : []),
+    ...(is(INDEXED) ? [UNINDEXED] : []),
+  ]
+  if (missing().length === 0) return
   database.exec('BEGIN IMMEDIATE')
   try {
     // another process may have been quicker
-    const whole = database.prepare(WHOLE).get()
-    if (!whole) database.exec(database.prepare(THERE).get() ? VERSIONS : OPERATIONS)
+    for (const step of missing()) database.exec(step)
     database.exec('COMMIT')
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK')

@@ -18,10 +18,13 @@ const TALLIES =
   'SELECT state, because, count FROM reprieve_operation_tally WHERE operation = ? AND count <> 0'
 const TAKE =
   'UPDATE reprieve_operation SET holder = ?, held_until = ?, version = version + ? WHERE number = ?'
-const ITEMS =
-  'SELECT place, letter, state, because, at, repair FROM reprieve_operation_item WHERE operation = ? AND place > ?'
-const ALL_ITEMS = `${ITEMS} ORDER BY place LIMIT ?`
-const ITEMS_IN = `${ITEMS} AND state = ? ORDER BY place LIMIT ?`
+const ITEMS = 'SELECT place, letter, state, because, at, repair FROM reprieve_operation_item'
+const ALL_ITEMS = `${ITEMS} WHERE operation = ? AND place > ? ORDER BY place LIMIT ?`
+/** No index knows states: where the last one that there is was found nothing more is looked at. */
+const IN_STATES = 'state IN (SELECT value FROM json_each(?3))'
+const ITEMS_IN = `
+${ITEMS} WHERE operation = ?1 AND place > ?2 AND ${IN_STATES} ORDER BY place
+LIMIT min(?4, (SELECT coalesce(sum(count), 0) FROM reprieve_operation_tally WHERE operation = ?1 AND ${IN_STATES}))`
 
 type Row = Record<string, SQLInputValue>
 
@@ -88,15 +91,12 @@ export const operationsOf = (file: File, writer: Writer): Operations => {
         const row = rowOf(id)
         if (!row) return []
         const behind = after ?? Number.MIN_SAFE_INTEGER
-        // each state lies in order in the index; what several hold is put together here
-        const found = (states ?? [undefined]).flatMap((state) => {
-          const look = file.sql(state === undefined ? ALL_ITEMS : ITEMS_IN)
-          look.setReturnArrays(true)
-          const values = [row.number!, behind, ...(state === undefined ? [] : [state]), limit]
-          return (look.all(...values) as unknown as readonly ItemRow[]).map(itemOf)
-        })
-        if (states?.length === 1) return found
-        return found.sort((a, b) => a.place - b.place).slice(0, limit)
+        const look = file.sql(states ? ITEMS_IN : ALL_ITEMS)
+        look.setReturnArrays(true)
+        const rows = states
+          ? look.all(row.number!, behind, JSON.stringify(states), limit)
+          : look.all(row.number!, behind, limit)
+        return (rows as unknown as readonly ItemRow[]).map(itemOf)
       }),
     take: (id, name, now, until) =>
       writer.write(() => {

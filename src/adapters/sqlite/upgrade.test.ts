@@ -93,14 +93,19 @@ describe('a file of an older version', () => {
     await before.transport.close()
     await before.store.close()
     const older = olderAt(path)
-    older.exec('ALTER TABLE reprieve_operation_item DROP COLUMN repair')
+    older.exec(`ALTER TABLE reprieve_operation_item DROP COLUMN repair;
+      CREATE INDEX reprieve_operation_item_state ON reprieve_operation_item (operation, state, place)`)
     older.close()
     for (let time = 0; time < 2; time++) {
       const { transport, store } = await open(`sqlite:${path}`, tools)
       expect(await store.operations.items('o-1', undefined, 9)).toEqual([item])
+      expect(await store.operations.items('o-1', ['waiting'], 9)).toEqual([item])
       await transport.close()
       await store.close()
     }
+    const now = olderAt(path)
+    expect(now.prepare("SELECT name FROM sqlite_schema WHERE name LIKE '%item_state'").all()).toEqual([])
+    now.close()
   })
 
   it('(schema 5) hands over urgent events first, and fresh ones before retries', async () => {
