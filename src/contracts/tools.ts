@@ -9,6 +9,8 @@ export interface Clock {
    * loop and goes on in the next, on a virtual clock too.
    */
   sleep(ms: Millis, signal?: AbortSignal): Promise<void>
+  /** Resolves within this turn, when all has gone on that waits for nothing outside. Absent: whoever asks sleeps 0. */
+  soon?(): Promise<void>
 }
 
 /** Chance, always injected. */

@@ -80,9 +80,6 @@ const GULPS = 16
 /** How long a pull goes by what a breaker said when it began. */
 const LONGEST_LOOK = 1000
 
-/** When everything has gone on that waits for nothing outside. */
-const endOfTick = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve))
-
 export const startService = async (options: ServiceOptions): Promise<RunningService> => {
   const { name, plan, transport, companion, ledgers, tools } = options
   const { clock, journal } = tools
@@ -165,8 +162,8 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
         await settledOne(door)
         continue
       }
-      // quick handlers end within this tick: the broker hears of it before it is asked for more
-      await (++gulps % GULPS === 0 ? clock.sleep(0) : endOfTick())
+      // quick handlers have ended by then: the broker hears of it before it is asked for more
+      await ((++gulps % GULPS > 0 && clock.soon?.()) || clock.sleep(0))
       door.settler.leave()
       const late = keeping.catchUp(door)
       if (late) await late

@@ -105,3 +105,18 @@ test('runUntil gives up after `most` of virtual time', async () => {
   await expect(clock.runUntil(forever(), { most: 3_600_000 })).rejects.toThrow('3600000 ms of virtual time')
   expect(clock.now()).toBeLessThanOrEqual(3_600_000)
 })
+
+test('soon is within this turn, after all that waits for nothing else', async () => {
+  const clock = virtualClock()
+  const order: string[] = []
+  setImmediate(() => order.push('another turn'))
+  const quick = async () => {
+    for (let step = 0; step < 10; step++) await null
+    order.push('quick')
+  }
+  void quick()
+  await clock.soon!()
+  order.push('soon')
+  await clock.sleep(0)
+  expect(order).toEqual(['quick', 'soon', 'another turn'])
+})

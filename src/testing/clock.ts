@@ -94,6 +94,7 @@ export const virtualClock = (start: Instant = START, busy: () => boolean = () =>
   return {
     now: () => now,
     sleep,
+    soon: () => new Promise((resolve) => process.nextTick(resolve)),
     advance,
     runUntil,
     get sleepers() {

@@ -10,6 +10,7 @@ export const systemClock: Clock = {
     for (let left = ms; left > 0 && !signal?.aborted; left -= LONGEST)
       await nap(Math.min(left, LONGEST), signal)
   },
+  soon: () => new Promise((resolve) => process.nextTick(resolve)),
 }
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

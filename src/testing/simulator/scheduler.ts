@@ -62,6 +62,7 @@ export const createScheduler = (chance: Chance): Scheduler => {
         const task = after(ms, end, owner)
         signal?.addEventListener('abort', end, { once: true })
       }),
+    soon: () => new Promise((resolve) => void after(0, resolve, owner)),
   })
 
   return {
