@@ -50,7 +50,7 @@ const racesOn = (folder: string): readonly Race[] => {
     ...pageRaces(folder),
     {
       name: 'replay',
-      share: 0.1,
+      share: 0.2,
       contenders: [rawForwarding(opened), rawUnread(opened), byHand(opened), replaying(opened, 0.5)],
     },
   ]
@@ -67,7 +67,7 @@ const racesAt = (server: Server): readonly Race[] => {
     ...pageRacesAt(server),
     {
       name: 'replay, PostgreSQL',
-      share: 0.1,
+      share: 0.2,
       contenders: [rawForwarding(opened), rawUnread(opened), byHand(opened), replaying(opened, 0.5)],
     },
   ]

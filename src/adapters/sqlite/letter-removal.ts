@@ -4,8 +4,8 @@ import type { File } from './file.ts'
 import { countGone, TALLIED } from './letter-tallies.ts'
 
 const STATE = 'SELECT state FROM reprieve_letter WHERE id = ?'
-const GONE = `DELETE FROM reprieve_letter WHERE id = ? RETURNING ${TALLIED.join(', ')}, buried_at`
-const FREE = 'DELETE FROM reprieve_operation_hold WHERE letter = ?'
+const GONE = `DELETE FROM reprieve_letter WHERE id = ? RETURNING ${TALLIED.join(', ')}, buried_at, number`
+const FREE = 'DELETE FROM reprieve_operation_held WHERE letter = ?'
 
 export interface Removal {
   readonly id: string
@@ -21,7 +21,7 @@ export const removeLetters = (file: File, removals: readonly Removal[]): readonl
   const done = removals.map(({ id, from }) => {
     if (!from.includes(file.sql(STATE).get(id)?.state as LetterState)) return false
     const row = file.sql(GONE).get(id)!
-    file.sql(FREE).run(id)
+    file.sql(FREE).run(row.number!)
     gone.push({ id, at: row.buried_at as Instant, tallied: TALLIED.map((name) => row[name]!) })
     return true
   })

@@ -12,19 +12,24 @@ ON CONFLICT DO NOTHING`
 /** A hold of an operation that is over is taken over. */
 const UNLESS_LIVE = `
 ON CONFLICT (letter) DO UPDATE SET operation = excluded.operation, place = excluded.place
-WHERE NOT EXISTS (SELECT 1 FROM reprieve_operation WHERE number = reprieve_operation_hold.operation AND live = 1)`
-const HOLD = `INSERT INTO reprieve_operation_hold (letter, operation, place) VALUES (?, ?, ?) ${UNLESS_LIVE}`
-const PAGE = 'FROM reprieve_operation_item WHERE operation = ?1 AND place BETWEEN ?2 AND ?3'
+WHERE NOT EXISTS (SELECT 1 FROM reprieve_operation WHERE number = reprieve_operation_held.operation AND live = 1)`
+const HOLD = `
+INSERT INTO reprieve_operation_held (letter, operation, place)
+SELECT number, ?2, ?3 FROM reprieve_letter WHERE id = ?1 ${UNLESS_LIVE}`
+const PAGE = 'FROM reprieve_operation_item AS item WHERE operation = ?1 AND place BETWEEN ?2 AND ?3'
 /** The same for a page of items that are there already. */
 const HOLD_ALL = `
-INSERT INTO reprieve_operation_hold (letter, operation, place)
-SELECT letter, operation, place ${PAGE} AND state <> 'skipped' ${UNLESS_LIVE}`
+INSERT INTO reprieve_operation_held (letter, operation, place)
+SELECT (SELECT number FROM reprieve_letter WHERE id = item.letter) AS number, operation, place
+${PAGE} AND state <> 'skipped' AND number IS NOT NULL ${UNLESS_LIVE}`
 const ANY_IN_PAGE = `SELECT 1 ${PAGE} LIMIT 1`
 const FREE_PAGE = `
-DELETE FROM reprieve_operation_hold
-WHERE operation = ?1 AND place BETWEEN ?2 AND ?3 AND letter IN (SELECT letter ${PAGE})`
+DELETE FROM reprieve_operation_held WHERE operation = ?1 AND place BETWEEN ?2 AND ?3
+AND letter IN (SELECT number FROM reprieve_letter WHERE id IN (SELECT letter ${PAGE}))`
 const DROP_PAGE = `DELETE ${PAGE}`
-const FREE = 'DELETE FROM reprieve_operation_hold WHERE letter = ? AND operation = ?'
+const NUMBER = '(SELECT number FROM reprieve_letter WHERE id = ?)'
+const FREE = `DELETE FROM reprieve_operation_held WHERE letter = ${NUMBER} AND operation = ?`
+const HELD = `SELECT operation, place FROM reprieve_operation_held WHERE letter = ${NUMBER}`
 const ITEM = 'SELECT letter, state, because FROM reprieve_operation_item WHERE operation = ? AND place = ?'
 const MARK = `
 UPDATE reprieve_operation_item SET state = ?, because = ?, at = ? WHERE operation = ? AND place = ? AND state = ?`
@@ -32,7 +37,6 @@ UPDATE reprieve_operation_item SET state = ?, because = ?, at = ? WHERE operatio
 const SPAN = 'WHERE operation = ? AND state = ? AND place BETWEEN ? AND ?'
 const ITEMS_IN = `SELECT place, letter, because FROM reprieve_operation_item ${SPAN} ORDER BY place`
 const MARK_ALL = `UPDATE reprieve_operation_item SET state = ?, because = ?, at = ? ${SPAN}`
-const HELD = 'SELECT operation, place FROM reprieve_operation_hold WHERE letter = ?'
 const COUNT = `
 INSERT INTO reprieve_operation_tally (operation, state, because, count) VALUES (?, ?, ?, ?)
 ON CONFLICT DO UPDATE SET count = count + excluded.count`
@@ -86,8 +90,10 @@ const addEach = (file: File, operation: number, items: readonly NewItem[]): void
   for (const item of items) {
     const { place, letter, at, repair = '' } = item
     const free = item.state === 'skipped' || hold.run(letter, operation, place).changes === 1
-    if (!free && file.sql(HELD).get(letter)!.operation === operation) continue
-    const [state, because] = free ? [item.state, item.because ?? ''] : (['skipped', ELSEWHERE] as const)
+    // a letter that is gone is held by nobody, and will not be found when it is its turn
+    const held = free ? undefined : file.sql(HELD).get(letter)
+    if (held?.operation === operation) continue
+    const [state, because] = !held ? [item.state, item.because ?? ''] : (['skipped', ELSEWHERE] as const)
     if (keep.run(operation, place, letter, state, because, instant(at), repair).changes === 1)
       tally.add(state, because, 1)
     else if (state !== 'skipped') file.sql(FREE).run(letter, operation)

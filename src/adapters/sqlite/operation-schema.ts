@@ -1,5 +1,12 @@
 import type { DatabaseSync } from 'node:sqlite'
 
+/** By the numbers of letters, and so in the order they came in: by their ids a page of letters would write to every page here. */
+const HOLDS = `
+CREATE TABLE IF NOT EXISTS reprieve_operation_held (
+  letter INTEGER PRIMARY KEY,
+  operation INTEGER NOT NULL,
+  place INTEGER NOT NULL
+) STRICT;`
 /**
  * The operations' own step, beside the numbered schema, as that of the audit. A hold says which operation has a letter, or had it
  * last: that of one that is over is taken over by the next, so that to end an operation of a million letters is one row. No index
@@ -26,11 +33,7 @@ CREATE TABLE IF NOT EXISTS reprieve_operation_item (
   repair TEXT NOT NULL DEFAULT '',
   PRIMARY KEY (operation, place)
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS reprieve_operation_hold (
-  letter TEXT PRIMARY KEY,
-  operation INTEGER NOT NULL,
-  place INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
+${HOLDS}
 CREATE TABLE IF NOT EXISTS reprieve_operation_tally (
   operation INTEGER NOT NULL,
   state TEXT NOT NULL,
@@ -40,11 +43,16 @@ CREATE TABLE IF NOT EXISTS reprieve_operation_tally (
 ) STRICT, WITHOUT ROWID;
 `
 const THERE = "SELECT 1 FROM sqlite_schema WHERE name = 'reprieve_operation_item'"
-/** Of older files: items did not know in which version of its letter each was frozen, and an index knew their states. */
+/** Of older files: items did not know in which version of its letter each was frozen, an index knew their states, and letters were held by id. */
 const NAMELESS = `${THERE} AND NOT EXISTS (SELECT 1 FROM pragma_table_info('reprieve_operation_item') WHERE name = 'repair')`
 const VERSIONS = "ALTER TABLE reprieve_operation_item ADD COLUMN repair TEXT NOT NULL DEFAULT ''"
 const INDEXED = "SELECT 1 FROM sqlite_schema WHERE name = 'reprieve_operation_item_state'"
 const UNINDEXED = 'DROP INDEX reprieve_operation_item_state'
+const BY_ID = "SELECT 1 FROM sqlite_schema WHERE name = 'reprieve_operation_hold'"
+const BY_NUMBER = `${HOLDS}
+INSERT INTO reprieve_operation_held SELECT number, operation, place
+  FROM reprieve_operation_hold JOIN reprieve_letter ON id = letter;
+DROP TABLE reprieve_operation_hold`
 
 export const makeOperations = (database: DatabaseSync): void => {
   const is = (question: string): boolean => database.prepare(question).get() !== undefined
@@ -52,6 +60,7 @@ export const makeOperations = (database: DatabaseSync): void => {
     ...(is(THERE) ? [] : [OPERATIONS]),
     ...(is(NAMELESS) ? [VERSIONS] : []),
     ...(is(INDEXED) ? [UNINDEXED] : []),
+    ...(is(BY_ID) ? [BY_NUMBER] : []),
   ]
   if (missing().length === 0) return
   database.exec('BEGIN IMMEDIATE')

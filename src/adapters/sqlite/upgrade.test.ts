@@ -79,27 +79,44 @@ const olderAt = (path: string): DatabaseSync => {
 }
 
 describe('a file of an older version', () => {
-  it('whose items did not know in which version they were frozen has them as they died', async () => {
+  it('whose items did not know in which version they were frozen has them as they died, and their letters held', async () => {
     const path = join(folder, 'older-items.db')
     const tools = testTools()
     const before = await open(`sqlite:${path}`, tools)
     const plan = { batch: 50, although: [] }
     const asked = { since: 0, by: 'ann', at: 0, chosen: {}, plan }
-    const { version } = await before.store.operations.begin({
-      ...{ id: 'o-1', kind: 'replay', state: 'freezing', ...asked },
-    })
-    const item = { place: 1, letter: 'l-1', state: 'waiting', at: 5 } as const
+    const operation = { kind: 'replay', state: 'freezing', ...asked } as const
+    const { version } = await before.store.operations.begin({ id: 'o-1', ...operation })
+    const letters = sampleLetters(2, tools.clock.now())
+    await before.store.letters.keep(letters)
+    const [letter, other] = letters.map(({ id }) => id) as [string, string]
+    const item = { place: 1, letter, state: 'waiting', at: 5 } as const
     await before.store.operations.add('o-1', version, [item])
     await before.transport.close()
     await before.store.close()
     const older = olderAt(path)
     older.exec(`ALTER TABLE reprieve_operation_item DROP COLUMN repair;
+      CREATE TABLE reprieve_operation_hold (
+        letter TEXT PRIMARY KEY, operation INTEGER NOT NULL, place INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID;
+      INSERT INTO reprieve_operation_hold SELECT id, operation, place
+        FROM reprieve_operation_held AS held JOIN reprieve_letter ON number = held.letter;
+      DROP TABLE reprieve_operation_held;
       CREATE INDEX reprieve_operation_item_state ON reprieve_operation_item (operation, state, place)`)
     older.close()
     for (let time = 0; time < 2; time++) {
       const { transport, store } = await open(`sqlite:${path}`, tools)
       expect(await store.operations.items('o-1', undefined, 9)).toEqual([item])
       expect(await store.operations.items('o-1', ['waiting'], 9)).toEqual([item])
+      const second = { id: `o-2${time}`, ...operation }
+      const { version } = await store.operations.begin(second)
+      await store.operations.add(second.id, version, [item, { ...item, place: 2, letter: other }])
+      expect(await store.operations.items(second.id, ['skipped'], 9)).toEqual([
+        { ...item, state: 'skipped', because: 'in another operation' },
+        ...(time === 0
+          ? []
+          : [{ ...item, ...{ place: 2, letter: other, state: 'skipped' }, because: 'in another operation' }]),
+      ])
       await transport.close()
       await store.close()
     }
