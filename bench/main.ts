@@ -8,7 +8,7 @@ import { keep, type Report, reportOf, show } from './report.ts'
 
 const USAGE = `Usage: npm run bench -- ${Object.keys(BENCHES).join('|')} [options]
 
-  --rounds N   measured rounds, after a short one to warm up (6)
+  --rounds N   measured rounds, after a short one to warm up (5)
   --events N   events in each heat
   --race NAME  only races whose name holds this
   --only NAME  only the contender of this name, beside the raw loop ('raw': that one alone)
@@ -44,7 +44,7 @@ export const runBench = async (
       events: events ?? (short ? 300 : bench.events),
       ...(window !== undefined && { bytes: BYTES, batch: BATCH, window }),
     }
-    const measured = rounds ?? (short ? 1 : 6)
+    const measured = rounds ?? (short ? 1 : 5)
     const races = bench.races
       .filter((each) => each.name.includes(race))
       .map((each) => narrowed(each, only, enter))
