@@ -160,6 +160,8 @@ export interface Transport {
 }
 
 export interface Inlet {
+  /** The broker keeps its window full, and sends on as soon as it hears of an ack: acks are not kept back for a turn. */
+  readonly prompt?: true
   /**
    * Waits for at least one delivery, then answers with what is there, at most `max`. On abort answers with
    * nothing. Parcels come no earlier than they are due. Never more than the subscription's window are out.

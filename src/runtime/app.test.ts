@@ -172,6 +172,7 @@ it('a transport that always has more at once leaves the event loop its turns', a
   let gulps = 0
   const { app, clock } = await stage({
     inlet: () => ({
+      prompt: true,
       receive: async () =>
         ++gulps > 1000 ? never() : [{ parcel: freshParcel(event, 0), redelivered: false }],
       settle: async (batch) => batch.map(() => 'done'),

@@ -63,6 +63,7 @@ interface OpenDoor extends Door, KeptDoor {
   readonly keyOf: (delivery: Delivery) => LedgerKey | undefined
   /** Deliveries that are out and unsettled. */
   readonly out: Bag<Delivery>
+  gulps: number
   /** There while nothing more is pulled until some are settled. */
   wake: (() => void) | undefined
   readonly gate: () => Gate
@@ -121,6 +122,7 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
       },
       settler,
       out: createBag(),
+      gulps: 0,
       kept: clock.now(),
       wake: undefined,
       pulling: new AbortController(),
@@ -146,7 +148,6 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
     const { low, atOnce } = plan.demand
     let pause = 100
     let more = false
-    let gulps = 0
     while (!stop.signal.aborted) {
       if (options.isPaused()) {
         await clock.sleep(LONGEST_LOOK, stop.signal)
@@ -162,9 +163,7 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
         await settledOne(door)
         continue
       }
-      // quick handlers have ended by then: the broker hears of it before it is asked for more
-      await ((++gulps % GULPS > 0 && clock.soon?.()) || clock.sleep(0))
-      door.settler.leave()
+      await quickOnes(door)
       const late = keeping.catchUp(door)
       if (late) await late
       try {
@@ -182,6 +181,16 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
         pause = Math.min(pause * 2, 5000)
       }
     }
+  }
+
+  /**
+   * Until quick handlers have ended: their settlements and the next gulp then share a commit. Where the broker waits for acks
+   * it hears of them within this turn.
+   */
+  const quickOnes = async (door: OpenDoor): Promise<void> => {
+    if (!door.inlet.prompt) return clock.sleep(0)
+    await ((++door.gulps % GULPS > 0 && clock.soon?.()) || clock.sleep(0))
+    door.settler.leave()
   }
 
   /** Suspects whose count may be our own doing go back, and come again with what is counted then. */

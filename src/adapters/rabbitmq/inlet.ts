@@ -160,6 +160,7 @@ export const openInlet = async (
   }
 
   return {
+    prompt: true,
     receive: async (max, signal) => {
       if (stop.signal.aborted) {
         throw new ReprieveError('closed', `the inlet of '${queue}' is closed`)
