@@ -144,11 +144,17 @@ describe('probes of all processes', () => {
     expect(take('l2')).toBe(true)
   })
 
-  it('a lease lasts as long as it is open, and at least a second, where the rules name none', () => {
-    expect([leaseOf(RULES), leaseOf({ ...RULES, open: 0 }), leaseOf({ ...RULES, probeLease: 7 })]).toEqual([
-      30_000, 1000, 7,
-    ])
-  })
+  it.each([
+    [{}, 30_000],
+    [{ open: 0 }, 3000],
+    [{ probeLease: 20_000 }, 20_000],
+    [{ probeLease: 7 }, 3000],
+  ])(
+    'with %o a lease lasts %i ms: as the rules say, and long enough for whoever asked to come back',
+    (rules, lasts) => {
+      expect(leaseOf({ ...RULES, ...rules })).toBe(lasts)
+    },
+  )
 
   it('nobody takes one while it is closed', () => {
     const { at, take } = table()

@@ -68,10 +68,11 @@ const QUORUM = 2
 export const quorumOf = ({ quorum = QUORUM }: Pick<BreakerRules, 'quorum'>, processes: number): number =>
   Math.max(1, Math.min(quorum, processes))
 
-const SHORTEST_LEASE: Millis = 1000
+/** Whoever asked for one hears of it, is told to come again and is put off by a coarse clock, and must still find it. */
+const SHORTEST_LEASE: Millis = 3000
 
 export const leaseOf = ({ probeLease, open }: BreakerRules): Millis =>
-  probeLease ?? Math.max(open, SHORTEST_LEASE)
+  Math.max(probeLease ?? open, SHORTEST_LEASE)
 
 /** Pure, and never throws. Where nothing changes it answers with the same state. `processes`: how many use it. */
 export const share = (

@@ -61,7 +61,8 @@ export const MEANINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     open: 'How long it stays open before it lets probes through.',
     spread: 'By which share the open time varies, so that not all probe at one moment.',
     probes: 'Calls let through at once while half-open.',
-    probeLease: 'A probe unanswered for so long is lost. Default: as long as open.',
+    probeLease:
+      'A probe unanswered for so long is lost; 3 s at least where several processes share the breaker. Default: as long as open.',
     successes: 'Successful probes that close it.',
     interval: 'Failures older than this are forgotten.',
     ramp: 'After closing, a growing share of calls is let through over this long.',

@@ -1,6 +1,13 @@
 import type { Clock } from '../contracts/tools.ts'
 import type { Permit, Refusal } from '../core/breaker.ts'
-import { hasLease, isDue, type Lease, type Shared, type SharedSignal } from '../core/shared-breaker.ts'
+import {
+  hasLease,
+  isDue,
+  type Lease,
+  leaseOf,
+  type Shared,
+  type SharedSignal,
+} from '../core/shared-breaker.ts'
 import type { Instant, Millis } from '../core/time.ts'
 import type { Guard } from './guard.ts'
 
@@ -25,8 +32,9 @@ export interface Seat {
 
 /** Without word from the board for so long each goes by its own evidence. */
 export const STALE: Millis = 5000
-/** When it is worth asking again for a lease that others have. */
+/** When it is worth asking again for a lease that others have; and well before one's own is over. */
 const SOON: Millis = 1000
+const PART = 1 / 4
 /** A lease for which no call came is left to others. */
 const UNUSED: Millis = 3000
 
@@ -71,7 +79,7 @@ export const createSeat = (
       wants = true
       stir()
     }
-    return { because: 'probing', retryAt: now + SOON }
+    return { because: 'probing', retryAt: now + Math.min(SOON, leaseOf(own.rules) * PART) }
   }
 
   const tidyLeases = (now: Instant): void => {

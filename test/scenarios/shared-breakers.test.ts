@@ -101,6 +101,25 @@ describe('a breaker that three processes share', () => {
     await close()
   })
 
+  it.each(['open: 1s', 'open: 500ms', 'open: 10s, probeLease: 1s'])(
+    'is probed soon by whoever waits, with %s: whoever was told to come again finds the lease it asked for',
+    async (rules) => {
+      const { all, clock, close } = await world(2, {
+        crm: `timeout: 1h, breaker: { failures: 3, ${rules}, probes: 1, successes: 1 }`,
+      })
+      for (const each of all) {
+        each.up = false
+        await each.send(3)
+      }
+      await clock.advance(60_000)
+      for (const each of all) each.up = true
+      await clock.advance(20_000)
+      expect(all.map(({ states }) => states().at(-1))).toEqual(['closed', 'closed'])
+      expect(all.map(({ done }) => done())).toEqual([3, 3])
+      await close()
+    },
+  )
+
   it('a process that starts during an outage asks nothing, and takes part in the probing', async () => {
     const { all, start, clock, close } = await world(2)
     for (const each of all) {
