@@ -4,7 +4,7 @@ import { BENCHES } from './benches.ts'
 import { apart, here } from './entrants.ts'
 import { type Contender, type Entrant, type Race, runPlan } from './harness.ts'
 import { BATCH, BYTES } from './load.ts'
-import { keep, type Report, reportOf, show } from './report.ts'
+import { keep, type Report, reportOf, roundsKept, show } from './report.ts'
 
 const USAGE = `Usage: npm run bench -- ${Object.keys(BENCHES).join('|')} [options]
 
@@ -97,10 +97,19 @@ const main = async (args: readonly string[]): Promise<void> => {
     ...(race !== undefined && { race }),
     ...(only !== undefined && { only }),
   }
+  if (values.write && partial) await checkAlike(name, values.rounds)
   const report = await runBench(name, options, (line) => console.error(line))
   console.log(`\n${show(report)}`)
   if (values.write || (!short && !partial))
     console.log(`\nkept in ${await keep(report, values.write, partial)}`)
+}
+
+/** Told before it has run for minutes: races of another number of rounds can't be kept beside the others. */
+const checkAlike = async (name: string, rounds: string | undefined): Promise<void> => {
+  const kept = await roundsKept(name)
+  if (kept === undefined) throw new UsageError(`nothing is kept of '${name}' yet: run all races of it first`)
+  if (rounds !== undefined && Number(rounds) !== kept)
+    throw new UsageError(`kept are ${kept} rounds: leave out --rounds ${rounds}, or run all races`)
 }
 
 const readArgs = (args: readonly string[]) => {

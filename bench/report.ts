@@ -195,6 +195,12 @@ export const keep = async (report: Report, write: boolean, part = false): Promis
   return `bench/results/${name}`
 }
 
+/** How many rounds the kept results of a bench had, where there are any. */
+export const roundsKept = async (bench: string): Promise<number | undefined> => {
+  const text = await readFile(join(RESULTS, `${bench}.json`), 'utf8').catch(() => undefined)
+  return text === undefined ? undefined : (JSON.parse(text) as Report).rounds
+}
+
 /** The kept results with some races run again, in the same way but for how many events: all of a table is told of in one line. */
 export const renewed = (kept: Report, part: Report): Report => {
   const lengths = ({ rounds, sizes: { events, ...sizes } }: Report) => JSON.stringify({ rounds, ...sizes })

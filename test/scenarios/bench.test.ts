@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { runBench } from '../../bench/main.ts'
 import { type Report, renewed } from '../../bench/report.ts'
@@ -21,6 +23,16 @@ describeWith('postgres', 'the embedded bench', () => {
     // throws where the heap grows with what has gone through it
     expect(counted(report, 'times as large', /^the heap/)).toHaveLength(1)
     expect(report.here.map(({ race, contender }) => `${race}: ${contender}`)).toContain('publish: raw')
+  })
+})
+
+describe('the command', () => {
+  it('says before it runs that other rounds than the kept ones can not be kept beside them', () => {
+    const main = join(import.meta.dirname, '../../bench/main.ts')
+    const args = [main, 'rabbitmq', '--race', 'publish', '--rounds', '6', '--write']
+    const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+    expect(status).toBe(2)
+    expect(stderr).toMatch(/^bench: kept are 5 rounds: leave out --rounds 6, or run all races/)
   })
 })
 

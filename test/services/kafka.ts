@@ -147,7 +147,7 @@ export async function formatKafka(
 ): Promise<void> {
   const file = writeFiles(jvm.dir, settings)
   const users = scram.flatMap((user) => ['--add-scram', user])
-  const format = ['kafka.tools.StorageTool', 'format', '-t', clusterId, '-c', file, ...users]
+  const format = ['kafka.tools.StorageTool', 'format', `--cluster-id=${clusterId}`, '-c', file, ...users]
   const shared = jvm.flags.filter((flag) => flag.includes('SharedArchiveFile'))
   await run(jvm.java.path, ['-Xmx128m', '-XX:TieredStopAtLevel=1', ...shared, ...common(jvm), ...format])
 }

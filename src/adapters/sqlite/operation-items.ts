@@ -20,8 +20,9 @@ const PAGE = 'FROM reprieve_operation_item AS item WHERE operation = ?1 AND plac
 /** The same for a page of items that are there already. */
 const HOLD_ALL = `
 INSERT INTO reprieve_operation_held (letter, operation, place)
-SELECT (SELECT number FROM reprieve_letter WHERE id = item.letter) AS number, operation, place
-${PAGE} AND state <> 'skipped' AND number IS NOT NULL ${UNLESS_LIVE}`
+SELECT letter.number, item.operation, item.place
+FROM reprieve_operation_item AS item CROSS JOIN reprieve_letter AS letter ON letter.id = item.letter
+WHERE item.operation = ?1 AND item.place BETWEEN ?2 AND ?3 AND item.state <> 'skipped' ${UNLESS_LIVE}`
 const ANY_IN_PAGE = `SELECT 1 ${PAGE} LIMIT 1`
 const FREE_PAGE = `
 DELETE FROM reprieve_operation_held WHERE operation = ?1 AND place BETWEEN ?2 AND ?3
