@@ -59,6 +59,8 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
   const left = new AbortController()
   let phase: Phase = 'away'
   let membership: Membership | undefined
+  /** The deal that is being taken over; nothing more comes of it once another one is asked for. */
+  let taking: Membership | undefined
   let settlements = 0
   let joining = false
   let again = false
@@ -119,6 +121,7 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
     }
     // topics may have more partitions than when they were last looked at
     consumer.clearMetadata()
+    taking = undefined
     enter('moving')
   }
 
@@ -131,12 +134,17 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
     membership = next
     const ours = new Set(places.map(placeOf))
     for (const [place, each] of tenures) if (!unbroken || !ours.has(place)) end(each)
-    for (let wait = 100; membership === next && phase === 'moving'; wait = Math.min(2 * wait, 5_000)) {
+    // Whoever finishes is about to ask again, and takes over what it is dealt then.
+    if (phase === 'finishing' || phase === 'gone') return
+    taking = next
+    enter('moving')
+    for (let wait = 100; taking === next; wait = Math.min(2 * wait, 5_000)) {
       try {
         const started = await startTenures(wire, offsets, next, host, places, tenures)
-        if (membership !== next || phase !== 'moving') return
+        if (taking !== next) return
         if (started === 'fenced') return // the next heartbeat finds out, and joins again
         for (const each of started) tenures.set(placeOf(each), each)
+        taking = undefined
         beat = clock.now()
         enter('here')
       } catch (error) {
@@ -209,6 +217,7 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
     if (phase === 'here') await before(last, finish(0))
     const pending = phase === 'moving'
     enter('gone')
+    taking = undefined
     left.abort()
     for (const each of [...tenures.values()]) end(each)
     ringing.ring()
