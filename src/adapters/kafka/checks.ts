@@ -9,6 +9,7 @@ export const CHECKS = [
   'kafka-offsets',
   'kafka-session',
   'kafka-transactions',
+  'kafka-hanging',
   'kafka-partitions',
   'kafka-auto-create',
   'kafka-missing',

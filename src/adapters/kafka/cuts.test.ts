@@ -1,5 +1,5 @@
 import { Admin } from '@platformatic/kafka'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest'
 import { describeOwnKafka } from '../../../test/kafka/own-kafka.ts'
 import type { Moment } from '../../../test/kafka/shears.ts'
 import { type WiredKafka, wiredKafka } from '../../../test/kafka/wired-kafka.ts'
@@ -20,7 +20,11 @@ import {
 import { failedOnce } from '../../testing/trials/samples.ts'
 import { systemClock } from '../system/clock.ts'
 import { systemDice } from '../system/dice.ts'
+import { loadClient } from './client.ts'
 import { open } from './index.ts'
+import { readUrl } from './settings.ts'
+import { TRIES_AGAIN } from './transactions.ts'
+import { openWire } from './wire.ts'
 
 describeOwnKafka('a connection to Kafka that is cut at the worst moment', () => {
   /** Our own time limits, made so many times shorter while nobody answers. */
@@ -107,6 +111,28 @@ describeOwnKafka('a connection to Kafka that is cut at the worst moment', () => 
       await transport.close()
       transport = (await open(url, tools)).transport
       await takeNone(world, await transport.subscribe(to))
+    },
+  )
+
+  it.each(['end', 'ended'] as const)(
+    'before %s of a transaction: the client tells that it tries again, which is what we go by',
+    async (moment) => {
+      const { to } = await started()
+      const wire = await openWire(await loadClient(), readUrl(url), tools)
+      const producer = wire.transactor(world.name('tx'))
+      onTestFinished(async () => {
+        await producer.close()
+        await wire.close()
+      })
+      const again: unknown[] = []
+      producer.on(TRIES_AGAIN as never, ((operation: string) => again.push(operation)) as never)
+      const transaction = await producer.beginTransaction({ producerId: -1n, producerEpoch: -1 } as never)
+      await transaction.send({
+        messages: [{ topic: to.topic, value: Buffer.from('{}'), partition: 0 }],
+      } as never)
+      wired.shears.arm(moment)
+      await transaction.commit()
+      expect(again).toContain('endTransaction')
     },
   )
 

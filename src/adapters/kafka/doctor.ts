@@ -3,6 +3,7 @@ import { CHECKS, type NeededTopic } from './checks.ts'
 import { loadClient } from './client.ts'
 import { cluster, coordinators, creatable, reachable } from './doctor-cluster.ts'
 import { examineForeign } from './doctor-foreign.ts'
+import { hanging } from './doctor-hanging.ts'
 import { rights, transactional } from './doctor-rights.ts'
 import { examineTopics } from './doctor-topics.ts'
 import { readUrl, type Settings } from './settings.ts'
@@ -33,6 +34,7 @@ export const doctor: Doctor = {
         )),
         ...(await rights(wire, wanted.filter(is))),
         ...(await examineTopics(wire, wanted.filter(is))),
+        ...(await hanging(wire, wanted.filter(is))),
         ...(await examineForeign(wire, needs.foreign ?? [], there)),
       ]
     } finally {

@@ -1,4 +1,5 @@
 import { ReprieveError } from '../../core/error.ts'
+import type { Client } from './client.ts'
 
 /** The protocol's error codes that we act on. */
 export const CODE = {
@@ -16,15 +17,19 @@ export const CODE = {
   clusterNotAllowed: 31,
   topicExists: 36,
   invalidReplication: 38,
+  outOfOrder: 45,
   duplicateSequence: 46,
   transactionNotAllowed: 53,
+  unknownProducer: 59,
   fencedInstance: 82,
+  unstable: 88,
 } as const
 
 interface Branch {
   readonly errors?: readonly unknown[]
   readonly cause?: unknown
   readonly apiCode?: number
+  readonly canRetry?: boolean
   readonly serverErrorMessage?: string | null
   readonly response?: unknown
 }
@@ -45,6 +50,15 @@ export const branches = (error: unknown): readonly (Error & Branch)[] => {
 
 export const hasCode = (error: unknown, ...codes: readonly number[]): boolean =>
   branches(error).some(({ apiCode }) => apiCode !== undefined && codes.includes(apiCode))
+
+/** A code in words; a broker may be newer than the client, and know more of them. */
+export const errorOf = (client: Client, code: number): Error => {
+  try {
+    return new client.ProtocolError(code)
+  } catch {
+    return new Error(`the broker refuses with code ${code}, which is unknown here`)
+  }
+}
 
 /** Brokers have answered, and not with a yes; else nobody knows whether they are there. */
 export const isRefusal = (error: unknown): boolean =>

@@ -15,13 +15,14 @@ import {
   TRAIL,
 } from './headers.ts'
 
-/** A record on its way to a topic, as the client's producer takes it. */
+/** A record on its way to a topic. */
 export interface Outgoing {
   readonly topic: string
   readonly key: Buffer | undefined
   /** undefined: no value at all. */
   readonly value: Buffer | undefined
-  readonly headers: Map<Buffer, Buffer>
+  /** Name, value, name, value … */
+  readonly headers: readonly Buffer[]
   /** About as many as it takes in a batch. */
   readonly bytes: number
   /** By key, or in turn, where it is not given. */
@@ -48,6 +49,13 @@ export const loadsOf = (records: readonly Outgoing[]): readonly (readonly Outgoi
   return loads
 }
 
+/** As the client's producer takes it. */
+export const asMessage = ({ headers, ...record }: Outgoing) => {
+  const pairs = new Map<Buffer, Buffer>()
+  for (let n = 0; n < headers.length; n += 2) pairs.set(headers[n]!, headers[n + 1]!)
+  return { ...record, headers: pairs }
+}
+
 /** CloudEvents' Kafka binding, binary mode. The key is the order key, so that one partition keeps its order. */
 export const eventRecord = (
   topic: string,
@@ -57,11 +65,11 @@ export const eventRecord = (
 ): Outgoing => {
   const { headers, extensions, datacontenttype: contentType, data } = event
   const aside = hasNamesAlike(headers) ? namesAlike(headers) : undefined
-  const pairs = new Map<Buffer, Buffer>()
+  const pairs: Buffer[] = []
   let bytes = OVERHEAD
   const put = (name: string, text: string) => {
     const known = headerBytes(name, text)
-    pairs.set(known.name, known.value)
+    pairs.push(known.name, known.value)
     bytes += known.name.length + known.value.length + 4
   }
   const plain = aside ? aside.plain : headers

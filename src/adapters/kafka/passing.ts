@@ -95,13 +95,13 @@ export const passing = async (wire: Wire, group: Group, post: Post, topics: Topi
     written: Readonly<Record<string, string>>,
   ): Outgoing {
     const ours: Record<string, string> = { ...written, ...(redelivered && { [AGAIN]: '1' }) }
-    const headers = new Map<Buffer, Buffer>()
+    const headers: Buffer[] = []
     const value = readFields(record!, (bytes, nameAt, nameLength, valueAt, valueLength) => {
       const name = bytes.subarray(nameAt, nameAt + nameLength)
       if (name.toString() in ours) return
-      headers.set(name, bytes.subarray(valueAt, valueAt + Math.max(0, valueLength)))
+      headers.push(name, bytes.subarray(valueAt, valueAt + Math.max(0, valueLength)))
     })
-    for (const name in ours) headers.set(Buffer.from(name), Buffer.from(ours[name]!))
+    for (const name in ours) headers.push(Buffer.from(name), Buffer.from(ours[name]!))
     const partition = to % topics.partitions(topic)
     const bytes = record!.end - record!.at + 100
     return { topic, key: keyOf(record!) ?? undefined, value: value ?? undefined, headers, bytes, partition }

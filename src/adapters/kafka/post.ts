@@ -1,6 +1,8 @@
 import { ReprieveError } from '../../core/error.ts'
-import { CODE, isOfTopic, responsesIn, unavailable } from './errors.ts'
+import { CODE, errorOf, isOfTopic, unavailable } from './errors.ts'
+import { type Place, placeOf } from './offsets.ts'
 import { BATCH_BYTES, type Outgoing, REQUEST_BYTES } from './outgoing.ts'
+import { type Outcomes, produceBy } from './produce.ts'
 import type { Topics } from './topics.ts'
 import type { Wire } from './wire.ts'
 
@@ -26,16 +28,18 @@ interface Consignment {
 /** The records of one request, in the order of their consignments. */
 type Load = readonly { readonly of: Consignment; readonly from: number; readonly to: number }[]
 
-/** For one request, the client's own retries included. */
+/** For one load, its tries included. */
 const DELIVERY = 30_000
 /** A reason of our own: without one each abort makes an error with a stack. */
 const ANSWERED = 'answered'
 
 /**
- * One send at a time, each with all that has come in meanwhile: the idempotent producer numbers its records,
- * and sends that overtake each other after an error would make doubles.
+ * One send at a time, each with all that has come in meanwhile: records are numbered, and sends that overtake
+ * each other after an error would make doubles.
  */
-export const postOffice = ({ producer, client, settings, counts, tools }: Wire, topics: Topics): Post => {
+export const postOffice = (wire: Wire, topics: Topics): Post => {
+  const { client, settings, counts, tools } = wire
+  const produce = produceBy(wire)
   const queue: Consignment[] = []
   const turns = new Map<string, number>()
   let running: Promise<void> | undefined
@@ -56,32 +60,30 @@ export const postOffice = ({ producer, client, settings, counts, tools }: Wire, 
 
   const deliver = async (load: Load): Promise<void> => {
     counts.produces++
-    try {
-      await producer.send({ messages: messagesOf(load) })
-      for (const { of, from, to } of load) answered(of, to - from)
-    } catch (error) {
-      await sortOut(load, error)
-    }
+    const outcomes = await produce.send(recordsOf(load))
+    if (outcomes) await sortOut(load, outcomes)
+    else for (const { of, from, to } of load) answered(of, to - from)
   }
 
   /** Some partitions may have taken theirs. What was too large together, or beside a topic that is gone, is tried by itself. */
-  const sortOut = async (load: Load, error: unknown): Promise<void> => {
-    const codes = partitionCodes(error)
-    const reason = unavailable(settings.brokers, 'producing', error)
+  const sortOut = async (load: Load, outcomes: Outcomes): Promise<void> => {
     const singles = load.flatMap(({ of, from, to }) =>
       Array.from({ length: to - from }, (_, n) => ({ of, from: from + n, to: from + n + 1 })),
     )
     const loads = Map.groupBy(singles, ({ of, from }) => of.records[from]!.topic)
-    if (codes.size === 0 && loads.size > 1 && isOfTopic(error)) {
+    // nobody was asked: one of the topics, and it is not said which
+    if (loads.size > 1 && [...outcomes.values()].every((each) => each instanceof Error && isOfTopic(each))) {
       for (const ofTopic of loads.values()) await deliver(ofTopic)
       return
     }
-    const placed = Map.groupBy(singles, ({ of, from }) => placeOf(of.records[from]!))
+    const placed = Map.groupBy(singles, ({ of, from }) => placeOf(of.records[from] as Place))
     for (const [place, letters] of placed) {
-      const code = codes.get(place)
-      const isTooLarge = code === CODE.tooLarge || code === CODE.recordListTooLarge
+      const outcome = outcomes.get(place)!
+      const isTooLarge = outcome === CODE.tooLarge || outcome === CODE.recordListTooLarge
+      const error = typeof outcome === 'number' ? errorOf(client, outcome) : outcome
+      const reason = unavailable(settings.brokers, 'producing', error)
       for (const letter of letters) {
-        if (code === 0) answered(letter.of, 1)
+        if (outcome === 0) answered(letter.of, 1)
         else if (isTooLarge && letters.length > 1) await deliver([letter])
         else {
           if (!isTooLarge) topics.forget(letter.of.records[letter.from]!.topic)
@@ -149,13 +151,10 @@ const answered = (consignment: Consignment, count: number) => {
   if (consignment.left === 0) consignment.resolve(consignment.answers)
 }
 
-const placeOf = ({ topic, partition }: Outgoing) => `${topic}/${partition}`
-
-/** The client's messages have the same members; an absent one is undefined in ours. */
-const messagesOf = (load: Load): never[] =>
-  (load.length === 1 && load[0]!.from === 0 && load[0]!.to === load[0]!.of.records.length
+const recordsOf = (load: Load): readonly Outgoing[] =>
+  load.length === 1 && load[0]!.from === 0 && load[0]!.to === load[0]!.of.records.length
     ? load[0]!.of.records
-    : load.flatMap(({ of, from, to }) => of.records.slice(from, to))) as never[]
+    : load.flatMap(({ of, from, to }) => of.records.slice(from, to))
 
 /** Takes as many as one request may carry, without splitting the order of a partition. */
 const nextLoad = (queue: Consignment[]): Load => {
@@ -184,26 +183,4 @@ const nextLoad = (queue: Consignment[]): Load => {
     queue.shift()
   }
   return load
-}
-
-/** What the broker said of each partition. Where one of several tries was taken, it is taken. */
-const partitionCodes = (error: unknown): ReadonlyMap<string, number> => {
-  const codes = new Map<string, number>()
-  interface Answer {
-    readonly responses?: readonly {
-      readonly name: string
-      readonly partitionResponses: readonly { readonly index: number; readonly errorCode: number }[]
-    }[]
-  }
-  for (const answer of responsesIn(error) as Answer[]) {
-    for (const { name, partitionResponses } of answer.responses ?? []) {
-      for (const { index, errorCode } of partitionResponses) {
-        const place = `${name}/${index}`
-        if (codes.get(place) !== 0) codes.set(place, errorCode === CODE.duplicateSequence ? 0 : errorCode)
-      }
-    }
-  }
-  const produced = (error as { produced?: { offsets?: { topic: string; partition: number }[] } }).produced
-  for (const { topic, partition } of produced?.offsets ?? []) codes.set(`${topic}/${partition}`, 0)
-  return codes
 }

@@ -11,10 +11,10 @@ export const addressOf = ({ origin }: Returning): AddressOfForeign =>
 export const returningRecord = (message: Returning, partitions: number): Outgoing => {
   const { topic, partition, key, headers } = addressOf(message)
   const { data } = message.event
-  const pairs = new Map<Buffer, Buffer>()
+  const pairs: Buffer[] = []
   let bytes = OVERHEAD
   const put = (name: string, value: Buffer) => {
-    pairs.set(Buffer.from(name), value)
+    pairs.push(Buffer.from(name), value)
     bytes += name.length + value.length + 4
   }
   for (const [name, value] of headers) put(name, Buffer.from(value ?? '', 'base64'))

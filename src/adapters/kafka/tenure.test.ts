@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type RawBatch, readBatches } from './batches.ts'
 import type { Slot, Tenure } from './holding.ts'
-import { eventRecord } from './outgoing.ts'
+import { asMessage, eventRecord } from './outgoing.ts'
 import { isHungry, MOST_SPAN, tenure } from './tenure.ts'
 
 const event = { id: 'e', source: 's', type: 't', extensions: {}, headers: {}, data: null }
@@ -27,7 +27,7 @@ const batch = (
 ): RawBatch => {
   const messages = Array.from({ length: count }, (_, n) => {
     const extra = due && { 'reprieve-due': String(due[n]), 'reprieve-topic': 'orders' }
-    const { headers } = eventRecord('orders', event, extra)
+    const { headers } = asMessage(eventRecord('orders', event, extra))
     return { topic: 'orders', headers, timestamp: 1_000n, value: Buffer.alloc(0), ...(key && { key }) }
   })
   const bytes = createRecordsBatch(messages, producerId === undefined ? {} : { producerId }).buffer

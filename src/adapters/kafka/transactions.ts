@@ -1,6 +1,7 @@
 import type { Producer } from './client.ts'
+import { CODE, hasCode } from './errors.ts'
 import { type Commit, type Committed, type Membership, type Offsets, placeOf } from './offsets.ts'
-import { loadsOf, type Outgoing } from './outgoing.ts'
+import { asMessage, loadsOf, type Outgoing } from './outgoing.ts'
 import type { Wire } from './wire.ts'
 import { within } from './within.ts'
 
@@ -24,6 +25,10 @@ interface Open {
   readonly transaction: Transaction
 }
 
+type Work = Parameters<Transactions['run']>
+
+/** What the client says when an operation of its own has failed and is tried again. */
+export const TRIES_AGAIN = 'client:performWithRetry:retry'
 const PATIENCE = 25_000
 const ABORTING = 5_000
 const ASK_AGAIN = 250
@@ -60,21 +65,18 @@ export const transactionsOf = (wire: Wire): Transactions => {
     }
   }
 
-  /** Whether a commit arrived whose answer did not: under the same name nothing is open any more. */
-  const arrived = async (
-    offsets: Offsets,
-    commits: readonly Commit[],
-    late: AbortSignal,
-  ): Promise<boolean> => {
+  /**
+   * Whether a commit arrived whose answer did not, or came only when the broker was there again: under the same name
+   * nothing is open any more. What has not arrived is wiped out wherever it may have left something.
+   */
+  const arrived = async ([records, offsets, commits]: Work, late: AbortSignal): Promise<boolean> => {
     for (;;) {
       try {
-        const { transaction } = await begin()
-        await transaction.cancel()
-        const found = await offsets.committed(commits, true)
-        return commits.every((each) => {
-          const { offset, text } = found.get(placeOf(each)) ?? {}
-          return offset === each.offset && text === each.text
-        })
+        const open = await begin()
+        await open.transaction.cancel()
+        if (await isThere(offsets, commits)) return true
+        await wipe(records, offsets.group)
+        return false
       } catch (error) {
         // to give up here is to write it twice, maybe: a broker that was killed is back soon
         if (late.aborted) throw error
@@ -83,16 +85,46 @@ export const transactionsOf = (wire: Wire): Transactions => {
     }
   }
 
-  const once = async (
-    late: AbortSignal,
-    [records, offsets, commits, as]: Parameters<Transactions['run']>,
-  ): Promise<Committed> => {
+  /** One that writes nothing and is aborted: with its marks ends whatever was left open in the same partitions. */
+  const wipe = async (records: readonly Outgoing[], groupId: string): Promise<void> => {
+    const { own, transaction } = await begin()
+    try {
+      const topics = [...new Set(records.map(({ topic }) => topic))]
+      await transaction.addPartitions(await own.metadata({ topics }), records.map(asMessage) as never[])
+      await transaction.addConsumer({ groupId } as never)
+      await transaction.abort()
+    } catch (error) {
+      discard(own)
+      throw error
+    }
+  }
+
+  /**
+   * A broker that was killed and came back may call a transaction committed whose marks it never writes: partitions that it
+   * does not know of yet it takes for deleted ones. So only what is told at once is believed.
+   */
+  const commit = async ({ own, transaction }: Open): Promise<void> => {
+    let again = false
+    const notice = (operation: string) => {
+      again ||= operation === 'endTransaction'
+    }
+    own.on(TRIES_AGAIN as never, notice as never)
+    try {
+      await transaction.commit()
+    } finally {
+      own.off(TRIES_AGAIN as never, notice as never)
+    }
+    if (again) throw new Error('the broker went away while a transaction was being committed')
+  }
+
+  const once = async (late: AbortSignal, work: Work): Promise<Committed> => {
+    const [records, offsets, commits, as] = work
     const open = await begin()
     const { own, transaction } = open
     try {
-      for (const messages of loadsOf(records)) {
+      for (const load of loadsOf(records)) {
         wire.counts.produces++
-        await transaction.send({ messages: messages as never[] })
+        await transaction.send({ messages: load.map(asMessage) as never[] })
       }
       await transaction.addConsumer({ groupId: offsets.group } as never)
       const within = { id, producerId: own.producerId!, producerEpoch: own.producerEpoch! }
@@ -107,10 +139,10 @@ export const transactionsOf = (wire: Wire): Transactions => {
       throw error
     }
     try {
-      await transaction.commit()
+      await commit(open)
     } catch (error) {
       discard(own)
-      if (!(await arrived(offsets, commits, late))) throw error
+      if (!(await arrived(work, late))) throw error
     }
     return 'done'
   }
@@ -138,5 +170,19 @@ export const transactionsOf = (wire: Wire): Transactions => {
       await last
       await producer?.close()
     },
+  }
+}
+
+/** Nothing of it is pending: else a transaction that the broker calls ended has not been ended there. */
+const isThere = async (offsets: Offsets, commits: readonly Commit[]): Promise<boolean> => {
+  try {
+    const found = await offsets.committed(commits, true)
+    return commits.every((each) => {
+      const { offset, text } = found.get(placeOf(each)) ?? {}
+      return offset === each.offset && text === each.text
+    })
+  } catch (error) {
+    if (hasCode(error, CODE.unstable)) return false
+    throw error
   }
 }
