@@ -37,7 +37,14 @@ export const openProfiles = (url: string | undefined): Promise<Profiles> =>
 
 const inPostgres = async (url: string): Promise<Profiles> => {
   const { default: pg } = await import('pg')
-  const pool = new pg.Pool({ connectionString: url, max: 5, connectionTimeoutMillis: 2000 })
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: 5,
+    connectionTimeoutMillis: 2000,
+    // Whoever waits for an answer gives up by the rule book; without this the connection would wait on, and soon all five.
+    query_timeout: Number(process.env.DATABASE_TIMEOUT_MS || 10_000),
+    keepAlive: true,
+  })
   pool.on('error', () => {}) // an idle connection was lost: the next call opens another one
   const ask = async (sql: string, values: readonly string[] = []) => (await pool.query(sql, [...values])).rows
   let made: Promise<unknown> | undefined

@@ -148,9 +148,10 @@ export interface Transport {
   forward(to: Address, parcels: readonly Parcel[]): Promise<void>
   /**
    * Where it hands over what others wrote (`Delivery.found`): sends it where it came from, as it was but for what brokers
-   * added. Resolves when durable; rejects where nobody takes it any more, and some may have been sent then.
+   * added. One answer each: nothing where it is durable there, else why not, which is no other one's fault; `unheard` or
+   * `unknown_destination` where nobody takes it any more.
    */
-  sendBack?(messages: readonly Returning[]): Promise<void>
+  sendBack?(messages: readonly Returning[]): Promise<readonly (Error | undefined)[]>
   /** Where `can.order` is 'key': what waits behind these letters goes on, in order. What holds no key is passed over. */
   release?(to: Address, keys: readonly DeadKey[]): Promise<void>
   /** Where `can.order` is 'key': how many wait behind each of these letters. */

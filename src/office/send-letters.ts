@@ -2,6 +2,7 @@ import type { KeptSendable } from '../contracts/letters.ts'
 import type { Returning, Transport } from '../contracts/transport.ts'
 import { EARLIER } from '../core/found.ts'
 import type { Operation } from '../core/operation.ts'
+import type { Origin } from '../core/origin.ts'
 import { currentEvent } from '../core/repair.ts'
 import type { Instant } from '../core/time.ts'
 import { byAddress, type Mended, publishedAnew, replayHeaders, replayParcel } from './replay.ts'
@@ -11,7 +12,8 @@ export interface Way {
   readonly letters: readonly KeptSendable[]
   /** Whoever takes foreign ones, or events that are published anew, sends no receipts. */
   readonly ends: boolean
-  go(): Promise<void>
+  /** Answers with why, at its place, for each that is not known to be on its way; it never rejects. */
+  go(): Promise<readonly (Error | undefined)[]>
 }
 
 export interface Going {
@@ -33,28 +35,37 @@ export const waysOf = (letters: readonly KeptSendable[], going: Going): readonly
   const ours = letters.filter((each) => !theirs.includes(each))
   const ways = byAddress(ours).map(({ to, letters: some }): Way => {
     if (target === 'topic') {
-      const go = () =>
-        transport.publish(
-          to.topic,
-          some.map((each) => publishedAnew(each, id)),
-        )
-      return { letters: some, ends: true, go }
+      const events = () => some.map((each) => publishedAnew(each, id))
+      return {
+        letters: some,
+        ends: true,
+        go: () => together(some, () => transport.publish(to.topic, events())),
+      }
     }
     const door = target ? { ...to, service: target.service, consumerGroup: groupOf(target.service) } : to
-    const go = () =>
-      transport.forward(
-        door,
-        some.map((each) => replayParcel(each, receiptTo, at, anew)),
-      )
-    return { letters: some, ends: false, go }
+    const parcels = () => some.map((each) => replayParcel(each, receiptTo, at, anew))
+    return { letters: some, ends: false, go: () => together(some, () => transport.forward(door, parcels())) }
   })
   if (theirs.length === 0) return ways
-  return [...ways, { letters: theirs, ends: true, go: () => transport.sendBack!(theirs.flatMap(returning)) }]
+  const go = () => apart(theirs, () => transport.sendBack!(theirs.map(returning)))
+  return [...ways, { letters: theirs, ends: true, go }]
 }
 
-const returning = ({ letter, repair }: Mended): readonly Returning[] => {
-  const { id, origin } = letter
-  if (!origin || 'nowhere' in origin) return []
-  const event = currentEvent(letter, repair)
-  return [{ origin, event, headers: { ...replayHeaders(letter), [EARLIER]: id } }]
-}
+type Answers = Awaited<ReturnType<Way['go']>>
+
+const apart = (letters: readonly unknown[], send: () => Promise<Answers>): Promise<Answers> =>
+  send().catch((error: Error) => letters.map(() => error))
+
+/** What is refused of some that have one address is refused of all. */
+const together = (letters: readonly unknown[], send: () => Promise<void>): Promise<Answers> =>
+  apart(letters, async () => {
+    await send()
+    return []
+  })
+
+/** Those that can go nowhere were skipped before. */
+const returning = ({ letter, repair }: Mended): Returning => ({
+  origin: letter.origin as Origin,
+  event: currentEvent(letter, repair),
+  headers: { ...replayHeaders(letter), [EARLIER]: letter.id },
+})

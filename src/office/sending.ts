@@ -39,7 +39,12 @@ const GLANCE = 100
 const HOLDING: readonly LetterState[] = ['open', 'quarantined']
 
 /** What no second try mends: the letter goes nowhere, whoever sends it. */
-const HOPELESS: ReadonlySet<string> = new Set(['unknown_subscription', 'unheard', 'bad_event'])
+const HOPELESS: ReadonlySet<string> = new Set([
+  'unknown_subscription',
+  'unknown_destination',
+  'unheard',
+  'bad_event',
+])
 
 /** The steps of an operation that act. Each marks first, so that whoever comes after knows what may have been done. */
 export const createSending = (means: Sending) => {
@@ -196,17 +201,27 @@ export const createSending = (means: Sending) => {
       some.map((kept) => ({ kept, item: items.get(kept.letter.id)! }))
     const gone: Gone[] = []
     for (const [n, way] of ways.entries()) {
-      try {
-        await way.go()
-        gone.push({ leaving: leaving(way), ends: way.ends })
-      } catch (error) {
-        const hopeless = !strict && HOPELESS.has((error as { code?: string }).code ?? '')
-        const failed = hopeless ? wordOf(error) : undefined
-        await undo(operation, (hopeless ? [way] : ways.slice(n)).flatMap(leaving), failed)
-        if (hopeless) continue
-        await tell(operation, gone)
-        throw error
-      }
+      const answers = await way.go()
+      const some = leaving(way)
+      gone.push({ leaving: some.filter((_, i) => !answers[i]), ends: way.ends })
+      const refused = some.flatMap((each, i) => (answers[i] ? [{ each, error: answers[i] }] : []))
+      const stay = Map.groupBy(refused, ({ error }) => (strict ? undefined : hopelessness(error)))
+      for (const [word, those] of stay)
+        if (word !== undefined)
+          await undo(
+            operation,
+            those.map(({ each }) => each),
+            word,
+          )
+      const hopeful = stay.get(undefined)
+      if (!hopeful) continue
+      await undo(
+        operation,
+        [...hopeful.map(({ each }) => each), ...ways.slice(n + 1).flatMap(leaving)],
+        undefined,
+      )
+      await tell(operation, gone)
+      throw hopeful[0]!.error
     }
     return gone
   }
@@ -301,5 +316,5 @@ export const createSending = (means: Sending) => {
 
 const byPlace = (a: Leaving, b: Leaving): number => a.item.place - b.item.place
 
-const wordOf = (error: unknown): string =>
-  error instanceof ReprieveError ? error.code.replaceAll('_', ' ') : 'can not be sent'
+const hopelessness = (error: Error): string | undefined =>
+  error instanceof ReprieveError && HOPELESS.has(error.code) ? error.code.replaceAll('_', ' ') : undefined

@@ -18,6 +18,7 @@ const QUICK = {
   RETRY_INITIAL_DELAY: '100ms',
   RETRY_MAX_DELAY: '1s',
   BREAKER_RESET_TIMEOUT: '500ms',
+  DATABASE_TIMEOUT_MS: '1500',
 }
 
 /** The example under names that nobody else has on the broker. */
@@ -69,7 +70,7 @@ describeOwn('postgres', 'the profile service under fire', () => {
   const amqp = serviceUrl('amqp')
   // skipped where no RabbitMQ is given
   it.skipIf(!amqp)(
-    'ends with the right rows: database killed and started again, broker connection dropped, high latency',
+    'ends with the right rows: database killed and started again or silent, broker connection dropped, high latency',
     async () => {
       const service = `profile-${randomUUID().slice(0, 13)}`
       const database = await ownPostgres()
@@ -114,6 +115,13 @@ describeOwn('postgres', 'the profile service under fire', () => {
       await tell(60)
       await sleep(2000)
       await database.start()
+      await settled()
+
+      // nobody tells the connections that they are dead
+      toDatabase.freeze()
+      await tell(60)
+      await sleep(2000)
+      toDatabase.admit()
       await settled()
 
       toBroker.cutEvery(250)

@@ -196,8 +196,13 @@ export const kafkaTransport = (wire: Wire): Transport & { readonly counts: Count
     },
     sendBack: async (messages) => {
       alive()
-      for (const topic of new Set(messages.map((each) => addressOf(each).topic))) await checkThere(topic)
-      await sendAll(messages.map((each) => returningRecord(each, topics.partitions(addressOf(each).topic))))
+      const gone = new Map<string, Error>()
+      for (const topic of new Set(messages.map((each) => addressOf(each).topic)))
+        await checkThere(topic).catch((error: Error) => gone.set(topic, error))
+      const there = messages.filter((each) => !gone.has(addressOf(each).topic))
+      const records = there.map((each) => returningRecord(each, topics.partitions(addressOf(each).topic)))
+      const answers = (await post.send(records)).values()
+      return messages.map((each) => gone.get(addressOf(each).topic) ?? answers.next().value)
     },
     close: () => {
       closed ??= leave()

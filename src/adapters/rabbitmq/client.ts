@@ -44,6 +44,7 @@ export interface Channel {
   assertExchange(name: string, type: string, options: ExchangeOptions): Promise<unknown>
   assertQueue(name: string, options: QueueOptions): Promise<QueueState>
   checkQueue(name: string): Promise<QueueState>
+  checkExchange(name: string): Promise<unknown>
   bindQueue(queue: string, exchange: string, key: string): Promise<unknown>
   prefetch(count: number): Promise<unknown>
   consume(queue: string, take: (message: Message | null) => void): Promise<{ consumerTag: string }>

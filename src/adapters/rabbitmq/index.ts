@@ -9,7 +9,7 @@ import { type Door, openInlet } from './inlet.ts'
 import { openLink } from './link.ts'
 import { checkTopic, exchangeOfDead, LONGEST_WAIT, queueOf, tierFor } from './names.ts'
 import { type Fate, openOutlet } from './outlet.ts'
-import { returningMessage } from './returning.ts'
+import { sendBack } from './send-back.ts'
 import { readUrl, type Settings } from './settings.ts'
 import { declareDestination, declareSubscription, waitingIn } from './topology.ts'
 import { closedError } from './unreachable.ts'
@@ -120,12 +120,7 @@ export const openTransport = async (
       }
       raise(await outlet.send(items), () => unknownSubscription(to, queue, place))
     },
-    sendBack: async (messages) => {
-      const items = messages.map(returningMessage)
-      const fates = await outlet.send(items)
-      const lost = messages[fates.indexOf('unroutable')]
-      raise(fates, () => untaken(lost!.origin.to, place))
-    },
+    sendBack: (messages) => sendBack(messages, out, outlet, clock),
     close: async () => {
       closed = true
       await Promise.all([...inlets].map((inlet) => inlet.close()))
@@ -152,11 +147,6 @@ const isMissing = ({ cause, message }: Error): boolean =>
 const unheard = (topic: string, place: string): ReprieveError =>
   new ReprieveError('unheard', `nobody is subscribed to the topic '${topic}' on RabbitMQ at ${place}`, {
     fix: `start a service with a handler for it once (its queue stays), or mend the topic's name`,
-  })
-
-const untaken = (to: string, place: string): ReprieveError =>
-  new ReprieveError('unheard', `nobody takes what is sent to ${to} on RabbitMQ at ${place}`, {
-    fix: 'start its consumer once, which declares and binds its queue; or replay: queue or service under foreign in the rule book',
   })
 
 const unknownSubscription = (to: Address, queue: string, place: string): ReprieveError =>

@@ -19,7 +19,6 @@ export interface Said {
 
 /** What is asked of a channel here, and nowhere else in this folder. */
 export interface Asking extends Channel {
-  checkExchange(name: string): Promise<unknown>
   unbindExchange(to: string, from: string, key: string): Promise<unknown>
   consume(
     queue: string,
