@@ -143,7 +143,14 @@ describe('what other frameworks write', () => {
 })
 
 it('whatever stands in the headers, there is a letter, and what goes back is what came', () => {
-  const value = fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.jsonValue(), fc.uint8Array())
+  const value = fc.oneof(
+    fc.string(),
+    fc.integer(),
+    fc.boolean(),
+    fc.jsonValue(),
+    fc.uint8Array(),
+    fc.constant({ toString: 1, valueOf: 2 }),
+  )
   const names = fc.constantFrom(
     'x-death',
     'x-first-death-queue',
@@ -151,6 +158,17 @@ it('whatever stands in the headers, there is a letter, and what goes back is wha
     'plain',
     'x-exception-message',
     'x-replayed-letter',
+    'x-replay-attempt',
+    'x-reprieve-type',
+    'x-reprieve-trail',
+    'x-reprieve-due',
+    'x-reprieve-broken',
+    'x-reprieve-data',
+    'x-reprieve-header-x',
+    'x-delivery-count',
+    'cloudEvents:specversion',
+    'cloudEvents:id',
+    'cloudEvents:type',
     '__proto__',
     'constructor',
   )

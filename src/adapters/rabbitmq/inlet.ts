@@ -32,7 +32,13 @@ const isUnavailable = (error: Error): boolean =>
 
 const collected = (message: Message, from: From, now: Instant): Delivery => {
   const delivery = readMessage(message, from, now)
-  return isOurs(delivery.parcel.event) ? delivery : { ...delivery, found: readFound(message) }
+  if (isOurs(delivery.parcel.event)) return delivery
+  try {
+    return { ...delivery, found: readFound(message) }
+  } catch (error) {
+    // what can't be understood must not hold up the others: it is kept with what was read
+    return { broken: `its headers can't be read: ${(error as Error).message}`, ...delivery }
+  }
 }
 
 /** A broker that restarts must not be waited for much longer than it takes; to ask in vain costs nothing. */
