@@ -2,18 +2,19 @@ import type { Open } from '../../contracts/adapter.ts'
 import type { Tools } from '../../contracts/tools.ts'
 import type { Address, Can, Inlet, Transport } from '../../contracts/transport.ts'
 import { ReprieveError } from '../../core/error.ts'
+import type { Fate } from './batch.ts'
 import { checkCarried } from './carried.ts'
-import { type Client, loadClient, replyCode } from './client.ts'
+import { type Client, type Connection, loadClient, replyCode } from './client.ts'
 import { parcelTo } from './copies.ts'
 import { type Counts, freshCounts } from './counts.ts'
 import { type Door, openInlet } from './inlet.ts'
 import { openLink } from './link.ts'
 import { checkTopic, exchangeOfDead, LONGEST_WAIT, queueOf, tierFor } from './names.ts'
-import { type Fate, openOutlet } from './outlet.ts'
+import { openOutlet } from './outlet.ts'
 import { returningMessage } from './returning.ts'
 import { readUrl, type Settings } from './settings.ts'
 import { declareDestination, declareSubscription, waitingIn } from './topology.ts'
-import { closedError } from './unreachable.ts'
+import { closedError, isUnavailable } from './unreachable.ts'
 import { writeEvent } from './write.ts'
 
 export { doctor } from './doctor.ts'
@@ -91,12 +92,14 @@ export const openTransport = async (
     },
     subscribe: async (to) => {
       const queue = queueOf(to)
+      const [first] = to.destinations
       return openDoor({
         queue,
         topic: to.topic,
         window: to.window,
         alone: to.order === 'key',
         burial: exchangeOfDead(queue),
+        ...(first && { net: { service: to.service, topic: to.topic, destination: first.name } }),
         declare: declareSubscription(to, exchange, settings.queue),
       })
     },
@@ -113,13 +116,13 @@ export const openTransport = async (
       const queue = queueOf(to)
       const now = clock.now()
       const items = parcels.map((parcel) => parcelTo(queue, parcel, now))
-      // a tier takes it whether or not there is a home to come back to
-      if (items.some(({ tier }) => tier !== undefined)) {
-        await waitingIn(queue, await out.patiently(), clock, place).catch((error: Error) => {
+      const home = (connection: Connection) =>
+        waitingIn(queue, connection, clock, place).catch((error: Error) => {
           throw isMissing(error) ? unknownSubscription(to, queue, place) : error
         })
-      }
-      raise(await outlet.send(items), () => unknownSubscription(to, queue, place))
+      // a tier takes it whether or not there is a home to come back to
+      const waits = items.some(({ tier }) => tier !== undefined)
+      raise(await outlet.send(items, waits ? home : undefined), () => unknownSubscription(to, queue, place))
     },
     sendBack: async (messages) => {
       const items = messages.map(returningMessage)
@@ -140,6 +143,9 @@ const classicLosses = (place: string): string =>
   `RabbitMQ at ${place}: subscriptions use classic queues, which live on one node: while it is down they take and give nothing, with its disk their events are gone, and what a stranger rejects there can be lost on its way to the dead letters; drop '?queue=classic' for quorum queues`
 
 const raise = (fates: readonly Fate[], unroutable: () => Error): void => {
+  // what is wrong with one of them comes first: those that fell with it may be sent again
+  const hopeless = fates.find((fate) => fate instanceof Error && !isUnavailable(fate))
+  if (hopeless) throw hopeless
   for (const fate of fates) {
     if (fate === 'unroutable') throw unroutable()
     if (fate !== 'kept') throw fate

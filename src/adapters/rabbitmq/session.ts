@@ -31,6 +31,8 @@ export interface Session {
   ended(): boolean
   acknowledge(tags: readonly number[]): void
   giveBack(tags: readonly number[]): void
+  /** To wherever the queue dead-letters. */
+  reject(tags: readonly number[]): void
   close(): Promise<void>
 }
 
@@ -96,6 +98,10 @@ export const beginSession = async (
       for (const tag of settled) channel.nack(tagged(tag), false, true)
       tags.skip(settled)
       counts.returned += settled.length
+    },
+    reject: (settled) => {
+      for (const tag of settled) channel.nack(tagged(tag), false, false)
+      tags.skip(settled)
     },
     close: async () => {
       if (ended) return
