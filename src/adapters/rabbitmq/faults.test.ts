@@ -45,6 +45,9 @@ describeOwnBroker('a RabbitMQ in trouble', () => {
     await own.alarm(true)
     try {
       await expect(hurried.publish(to.topic, [makeEvent()])).rejects.toThrow(/takes no messages.*memory/)
+      // a wait that nobody has asked for yet has to be declared first
+      const unheard = [freshParcel(makeEvent(), systemClock.now() + 1_700_000)]
+      await expect(hurried.forward(to, unheard)).rejects.toThrow(/takes no messages.*memory/)
       expect(await inlet.settle([{ do: 'ack', delivery: one }])).toEqual(['done'])
       // what needs a new home waits for it, and nobody waits for ever
       const left = hurried.close()

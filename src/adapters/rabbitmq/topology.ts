@@ -135,11 +135,14 @@ export const declareOn = async (
   declare: Declare,
 ): Promise<void> => {
   const channels: Channel[] = []
+  let over = false
   const late = () => new Error(`no answer within ${PATIENCE} ms`)
   const spare = async (): Promise<Channel> => {
     const channel = await openWithin(clock, connection.createChannel(), late)
     channels.push(channel)
-    return channel
+    if (!over) return channel
+    void closeQuietly(channel)
+    throw late()
   }
   const work = spare().then((channel) => declare(channel, spare))
   try {
@@ -147,6 +150,7 @@ export const declareOn = async (
   } catch (error) {
     throw explain(error as Error, place)
   } finally {
+    over = true
     for (const channel of channels) void closeQuietly(channel)
   }
 }
