@@ -127,6 +127,9 @@ export const replyCode = (error: unknown): number | undefined => {
   return typeof code === 'number' ? code : undefined
 }
 
+/** A queue whose node is down is not found either, and is not gone. */
+export const isDown = (text: string): boolean => text.includes('down or inaccessible')
+
 /**
  * Closing what the other side has closed already is no mistake. Where the other side dies during the good-bye the client
  * never answers the call, and only tells that it is closed.

@@ -92,9 +92,14 @@ describeWith('amqp', 'the connection to RabbitMQ', (url) => {
     const to = desk.subscription()
     const transport = await desk.transport()
     const inlet = await transport.subscribe(to)
+    const seen = troubles().length
     await (await desk.channel()).deleteQueue(`${to.service}.${to.topic}`)
     await expect.poll(() => transport.publish(to.topic, [makeEvent()]).catch(() => 'unheard')).toBeUndefined()
     expect(await takeOne(inlet)).toBeDefined()
+    // a broker says no more than that
+    expect(String(troubles()[seen]!.error)).toMatch(
+      /cancelled it: the queue was deleted, .* unsettled for too long/,
+    )
   })
 
   it('in an outage publishing is refused after a while, settling answers, and all works again after it', async () => {

@@ -4,7 +4,7 @@ import type { Address, Can, Inlet, Transport } from '../../contracts/transport.t
 import { ReprieveError } from '../../core/error.ts'
 import type { Fate } from './batch.ts'
 import { checkCarried } from './carried.ts'
-import { type Client, type Connection, loadClient, replyCode } from './client.ts'
+import { type Client, type Connection, isDown, loadClient, replyCode } from './client.ts'
 import { parcelTo } from './copies.ts'
 import { type Counts, freshCounts } from './counts.ts'
 import { type Door, openInlet } from './inlet.ts'
@@ -152,9 +152,7 @@ const raise = (fates: readonly Fate[], unroutable: () => Error): void => {
   }
 }
 
-/** A queue whose node is down is not found either, and is not gone. */
-const isMissing = ({ cause, message }: Error): boolean =>
-  replyCode(cause) === 404 && !/down or inaccessible/.test(message)
+const isMissing = ({ cause, message }: Error): boolean => replyCode(cause) === 404 && !isDown(message)
 
 const unheard = (topic: string, place: string): ReprieveError =>
   new ReprieveError('unheard', `nobody is subscribed to the topic '${topic}' on RabbitMQ at ${place}`, {

@@ -72,7 +72,10 @@ export const beginSession = async (
         waiting.push(message)
         return arrived()
       }
-      end('the queue was deleted')
+      // the broker gives no reason: before 4.3 it was only the first of them
+      end(
+        'the broker cancelled it: the queue was deleted, its node went away, or a delivery stayed unsettled for too long (consumer_timeout)',
+      )
       void closeQuietly(channel)
     })
     consumer = consumerTag

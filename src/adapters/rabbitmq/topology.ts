@@ -3,7 +3,14 @@ import type { Destination, Subscription } from '../../contracts/transport.ts'
 import { ReprieveError } from '../../core/error.ts'
 import type { Millis } from '../../core/time.ts'
 import { within } from '../../core/within.ts'
-import { type Channel, type Connection, closeQuietly, type QueueOptions, replyCode } from './client.ts'
+import {
+  type Channel,
+  type Connection,
+  closeQuietly,
+  isDown,
+  type QueueOptions,
+  replyCode,
+} from './client.ts'
 import { bindingOf, exchangeOfDead, HOME, HOMELESS, queueOf, tierName } from './names.ts'
 import { openWithin, PATIENCE } from './patience.ts'
 
@@ -76,7 +83,7 @@ export const declareDestination =
     try {
       await channel.checkQueue(destination.name)
     } catch (error) {
-      if (replyCode(error) !== 404) throw error
+      if (replyCode(error) !== 404 || isDown((error as Error).message)) throw error
       if (destination.foreign) throw missing(destination.name)
       const second = await spare()
       await second.assertQueue(destination.name, destinationOptions(destination))
