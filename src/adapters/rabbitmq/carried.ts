@@ -28,9 +28,23 @@ export const unfit = (event: Event): string | undefined => {
   const name = longName(event.headers) ?? longName(event.extensions)
   if (name !== undefined)
     return `a name in its headers, '${name.slice(0, 40)}…', is longer than the ${MOST_NAME_BYTES} bytes that can travel`
+  if (charactersOf(event) < FEW) return undefined
   const bytes = bytesOf(event)
   if (bytes <= MOST_BYTES) return undefined
   return `its attributes and headers take ${bytes} bytes, and at most ${MOST_BYTES} can travel with a copy`
+}
+
+/** So few fit, however they are written: to measure each of nearly all messages would take longer than to read it. */
+const FEW = 4000
+
+const charactersOf = (event: Event): number => {
+  const { headers, extensions } = event
+  const { id, source, type, subject = '', time = '', dataschema = '', datacontenttype = '' } = event
+  let characters = id.length + source.length + type.length + subject.length + time.length
+  characters += dataschema.length + datacontenttype.length
+  for (const name in headers) characters += AROUND + name.length + headers[name]!.length
+  for (const name in extensions) characters += AROUND + name.length + String(extensions[name]).length
+  return characters
 }
 
 const longName = (names: Readonly<Record<string, unknown>>): string | undefined => {
