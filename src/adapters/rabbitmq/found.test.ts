@@ -65,6 +65,12 @@ describe('what is known of a message that RabbitMQ moved', () => {
     expect(letter.error).toContain(text)
   })
 
+  it('knows which life it was, where it was a copy of ours', () => {
+    const trail = JSON.stringify({ spent: 2, generation: 4, counts: {}, records: [] })
+    expect(readFound(message({ 'x-reprieve-trail': trail })).generation).toBe(4)
+    expect(readFound(message({ 'x-reprieve-trail': '{"generation":"x"}' })).generation).toBeUndefined()
+  })
+
   it('is another letter when it dies again, and the same when it is only handed over again', () => {
     const once = message({ 'x-death': [death('work', 'rejected')] }, { messageId: 'm' })
     const again = message({ 'x-death': [death('work', 'rejected', 2)] }, { messageId: 'm' })

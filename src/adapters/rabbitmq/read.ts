@@ -1,9 +1,10 @@
 import type { Delivery } from '../../contracts/transport.ts'
 import { fromMessage, type Message as Wire } from '../../core/cloudevents.ts'
 import type { Event } from '../../core/event.ts'
+import { livesOf } from '../../core/found.ts'
 import { freshParcel } from '../../core/parcel.ts'
 import type { Instant } from '../../core/time.ts'
-import { decodeTrail } from '../../core/trail.ts'
+import { decodeTrail, freshTrail, type Trail } from '../../core/trail.ts'
 import { unfit } from './carried.ts'
 import type { Message, Properties } from './client.ts'
 import {
@@ -84,11 +85,17 @@ const readAny = (
   return {
     parcel:
       trail === undefined || trail.length > LONGEST_TRAIL
-        ? freshParcel(event, now)
+        ? { event, trail: trailOf(headers), due: now }
         : { event, trail: decodeTrail(trail), due: due > 0 ? due : now },
     redelivered: fields.redelivered || isCounted(raw['x-delivery-count']),
     ...(why !== undefined && { broken: why.slice(0, LONGEST_REASON) }),
   }
+}
+
+/** What an office sent back as someone else's may be ours: in the life before, the ledger knows it as dead. */
+const trailOf = (headers: Readonly<Record<string, string>>): Trail => {
+  const { generation } = livesOf((name) => headers[name])
+  return generation === undefined ? freshTrail : { ...freshTrail, generation }
 }
 
 /** In characters. What we write is shorter; what is longer would take the room of the rest of the headers. */
