@@ -67,12 +67,20 @@ describe('a kafka URL', () => {
   it('is refused with the reason, and never repeats the password', () => {
     expect(refusal('kafka://')).toMatch(/form/)
     expect(refusal('kafka://k:99999')).toMatch(/no host:port/)
-    expect(refusal('kafka://k:1?partitons=3')).toMatch(/does not know 'partitons'/)
+    expect(refusal('kafka://k:1?partitons=3')).toMatch(/'\?partitons=' is not known/)
     expect(refusal('kafka://k:1?partitions=0')).toMatch(/at least 1/)
     expect(refusal('kafka://k:1?session=1000&heartbeat=900')).toMatch(/third/)
     expect(refusal('kafka://k:1?sasl=plain')).toMatch(/names no user/)
-    for (const url of ['kafka://ann:s3cret@k:1?sasl=odd', 'kafka://ann:s3cret@k:x', 'kafka://ann:s3cret@']) {
-      expect(refusal(url)).not.toMatch(/s3cret/)
+    for (const url of [
+      'kafka://ann:s3cret@k:1?sasl=odd',
+      'kafka://ann:s3cret@k:x',
+      'kafka://ann:s3cret@',
+      'kafka://ann:4711?s3cret@k:1',
+      'kafka://ann:4711/s3cret@k:1',
+      'kafka://ann:s3cret?tls=true@k:1',
+      'kafka://k:1?s3cret$=1',
+    ]) {
+      expect(refusal(url)).not.toMatch(/s3cret|4711/)
     }
   })
 })

@@ -1,5 +1,6 @@
 import { ReprieveError } from '../../core/error.ts'
 import type { Millis } from '../../core/time.ts'
+import { parameter, strayAt } from '../../core/url.ts'
 import type { TlsFiles } from './tls.ts'
 
 /** What a `kafka://` URL says. */
@@ -35,12 +36,14 @@ type Environment = Readonly<Record<string, string | undefined>>
  * a secret should be.
  */
 export const readUrl = (url: string, env: Environment = {}): Settings => {
+  const stray = strayAt(url)
+  if (stray) throw refused(stray)
   const parts = /^kafka:\/\/(?:(?<user>[^@/?]*)@)?(?<brokers>[^@/?]+)\/?(?:\?(?<query>.*))?$/.exec(
     url,
   )?.groups
   if (!parts) throw refused('a Kafka URL does not have the form it needs')
   const query = new URLSearchParams(parts.query ?? '')
-  for (const name of query.keys()) if (!KNOWN.includes(name)) throw refused(`it does not know '${name}'`)
+  for (const name of query.keys()) if (!KNOWN.includes(name)) throw refused(`${parameter(name)} is not known`)
   const session = whole(query, 'session', 10_000, 1_000)
   const heartbeat = whole(query, 'heartbeat', 500, 50)
   if (heartbeat * 3 > session) throw refused('its heartbeat must be at most a third of its session')

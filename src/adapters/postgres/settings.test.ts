@@ -20,6 +20,9 @@ describe('a postgres URL', () => {
 
   it.each([
     ['postgres://host/db?pol=1', "'?pol=' is not known"],
+    ['postgres://u:4711/se@host/db', "'@' behind the host"],
+    ['postgres://u:4711?se@host/db', "'@' behind the host"],
+    ['postgres://host/d%zz', "has a '%' in it"],
     ['postgres://host/db?pool=0', "'?pool=' is no whole number from 1 to 100"],
     ['postgres://host/db?timeout=1', "'?timeout=' is no whole number"],
     ['postgres://host/db?poll=1s', "'?poll=' is no whole number"],

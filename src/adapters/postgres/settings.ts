@@ -1,5 +1,6 @@
 import { ReprieveError } from '../../core/error.ts'
 import type { Millis } from '../../core/time.ts'
+import { decoded, parameter, strayAt } from '../../core/url.ts'
 
 export interface Settings {
   /** For the client only: it holds the password. */
@@ -35,11 +36,13 @@ const POLL: Millis = 500
 
 /** postgres://user:password@host:5432/database?schema=reprieve&pool=4&timeout=10000&poll=500 */
 export const readUrl = (url: string): Settings => {
+  const stray = strayAt(url)
+  if (stray) throw refuse(stray)
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   if (!parsed || !/^postgres(ql)?:$/.test(parsed.protocol)) throw refuse('this is no postgres:// URL')
   const asked = parsed.searchParams
   for (const name of asked.keys()) {
-    if (![...OURS, ...CLIENTS].includes(name)) throw refuse(`'?${name}=' is not known`)
+    if (![...OURS, ...CLIENTS].includes(name)) throw refuse(`${parameter(name)} is not known`)
   }
   if (parsed.hostname === '' && !asked.has('host')) throw refuse('there is no host in it')
   const schema = asked.get('schema') ?? 'reprieve'
@@ -53,8 +56,8 @@ export const readUrl = (url: string): Settings => {
   const host = asked.get('host') ?? `${parsed.hostname}:${parsed.port || 5432}`
   return {
     connectionString: parsed.href,
-    place: `${host}${decodeURIComponent(parsed.pathname)}`,
-    user: parsed.username === '' ? undefined : decodeURIComponent(parsed.username),
+    place: `${host}${decoded(parsed.pathname, 'the database', refuse)}`,
+    user: parsed.username === '' ? undefined : decoded(parsed.username, 'the user', refuse),
     schema,
     pool,
     timeout,

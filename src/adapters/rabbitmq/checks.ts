@@ -20,6 +20,16 @@ export type Found = Finding<(typeof CHECKS)[number]>
 const RESOURCE = /^(?:ACCESS_REFUSED - )?(?:(\w+) )?access to (\w+) '(.+?)' in vhost/
 export const DEFAULT_EXCHANGE = 'exchange amq.default'
 
+/** Nothing can be made in its place, taken from it or put into it until its node is back. */
+export const down = (check: Found['check'], where: string, { text }: Said): Found => ({
+  check,
+  level: 'wrong',
+  where,
+  what: `it can't be reached: ${text.replace(/^NOT_FOUND - /, '')}`,
+  why: 'nothing is taken from it or put into it, and a service or an office that needs it waits',
+  fix: 'start that node again; where it is lost for good take it out of the cluster (rabbitmqctl forget_cluster_node), and delete the queue with what was in it yourself',
+})
+
 /** The broker names what it refuses: to declare a queue that dead-letters needs rights on more than the queue. */
 export const refused = (asked: string, right: string, { text }: Said): Found => {
   const [, access, kind, name] = RESOURCE.exec(text) ?? []

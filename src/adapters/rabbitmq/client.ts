@@ -38,7 +38,12 @@ export interface Connection {
   on(event: 'error', listener: (error: Error) => void): unknown
   on(event: 'blocked', listener: (reason: string) => void): unknown
   on(event: 'unblocked', listener: () => void): unknown
+  /** The client's own: nobody else tells that a connection was closed before anybody could listen to it. */
+  readonly connection?: { readonly stream?: { readonly writableEnded?: boolean } }
 }
+
+/** Frames that come in one piece with the last of the greeting are read before the client hands the connection over. */
+export const isClosed = ({ connection }: Connection): boolean => connection?.stream?.writableEnded ?? false
 
 export interface Channel {
   assertExchange(name: string, type: string, options: ExchangeOptions): Promise<unknown>
@@ -122,6 +127,9 @@ export const replyCode = (error: unknown): number | undefined => {
   const code = (error as { code?: unknown } | undefined)?.code
   return typeof code === 'number' ? code : undefined
 }
+
+/** A queue whose node is down is not found either, and is not gone. */
+export const isDown = (text: string): boolean => text.includes('down or inaccessible')
 
 /**
  * Closing what the other side has closed already is no mistake. Where the other side dies during the good-bye the client

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { type FaultProxy, openProxy } from '../../../test/faults/proxy.ts'
+import { type FaultProxy, openProxy, type Tap } from '../../../test/faults/proxy.ts'
 import {
   deskAt,
   hasty,
@@ -11,6 +11,23 @@ import {
   uniqueName,
 } from '../../../test/rabbitmq/desk.ts'
 import { describeWith } from '../../../test/services/urls.ts'
+
+/** How the payload of a method begins. */
+const frameOf = (group: number, method: number): Buffer => {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt16BE(group, 0)
+  bytes.writeUInt16BE(method, 2)
+  return bytes
+}
+
+/** What a broker says that is told to stop: connection.close with 320. */
+const CLOSE = Buffer.concat([
+  Buffer.from([1, 0, 0, 0, 0, 0, 28]),
+  frameOf(10, 50),
+  Buffer.from([1, 64, 17]),
+  Buffer.from('CONNECTION_FORCED'),
+  Buffer.from([0, 0, 0, 0, 0xce]),
+])
 
 const PASSWORD = 'guest-and-nobody-else'
 
@@ -75,9 +92,14 @@ describeWith('amqp', 'the connection to RabbitMQ', (url) => {
     const to = desk.subscription()
     const transport = await desk.transport()
     const inlet = await transport.subscribe(to)
+    const seen = troubles().length
     await (await desk.channel()).deleteQueue(`${to.service}.${to.topic}`)
     await expect.poll(() => transport.publish(to.topic, [makeEvent()]).catch(() => 'unheard')).toBeUndefined()
     expect(await takeOne(inlet)).toBeDefined()
+    // a broker says no more than that
+    expect(String(troubles()[seen]!.error)).toMatch(
+      /cancelled it: the queue was deleted, .* unsettled for too long/,
+    )
   })
 
   it('in an outage publishing is refused after a while, settling answers, and all works again after it', async () => {
@@ -113,6 +135,33 @@ describeWith('amqp', 'the connection to RabbitMQ', (url) => {
     await transport.close()
     wire.admit()
     wire.cut()
+  })
+
+  it.each([
+    ['a connection', 10, 41],
+    ['a channel that confirms', 85, 11],
+  ])('closed by the broker right behind the opening of %s, it is made again', async (_, group, method) => {
+    let closing = true
+    const behind = frameOf(group, method)
+    const tap = (): Tap => (bytes, way) => {
+      const at = way === 'answered' ? bytes.indexOf(behind) : -1
+      if (!closing || at < 0) return { pass: bytes, cut: false }
+      closing = false
+      return { pass: Buffer.concat([bytes, CLOSE]), cut: false }
+    }
+    const shut = await openProxy(url, { tap })
+    const to = desk.subscription()
+    const inlet = await (await desk.transport()).subscribe(to)
+    const transport = await desk.transport(shut.url, hasty(6)).catch(() => desk.transport(shut.url, hasty(6)))
+    await expect
+      .poll(() => transport.publish(to.topic, [makeEvent({ id: 'after' })]).catch(({ code }) => code), {
+        timeout: 15_000,
+      })
+      .toBeUndefined()
+    expect((await takeOne(inlet)).parcel.event.id).toBe('after')
+    expect(closing).toBe(false)
+    await transport.close()
+    await shut.close()
   })
 
   it('in an outage it can be left at once', async () => {

@@ -9,6 +9,8 @@ export interface Home {
   readonly queue: string
   /** The exchange that knows the destinations by name. */
   readonly burial: string
+  /** What the queue itself does with a message that is rejected: it dead-letters it there. */
+  readonly net?: { readonly service: string; readonly topic: string; readonly destination: string }
 }
 
 /** The copy that must be durable before the delivery is given up, if there has to be one. */

@@ -1,5 +1,5 @@
 import type { NeededForeign } from '../../contracts/doctor.ts'
-import { type Found, refused } from './checks.ts'
+import { down, type Found, refused } from './checks.ts'
 import type { QueueOptions } from './client.ts'
 import type { Questions } from './questions.ts'
 
@@ -10,7 +10,9 @@ export const examineForeign = async (
   release: string,
 ): Promise<readonly Found[]> => {
   const where = `queue ${name}`
-  if (!(await questions.queueThere(name))) {
+  const there = await questions.queueThere(name)
+  if (typeof there === 'object') return [down('rabbitmq-foreign', where, there)]
+  if (!there) {
     return [
       risky(
         where,

@@ -1,5 +1,5 @@
 import type { Doctor, Needed, Needs } from '../../contracts/doctor.ts'
-import { CHECKS, DEFAULT_EXCHANGE, type Found, refused } from './checks.ts'
+import { CHECKS, DEFAULT_EXCHANGE, down, type Found, refused } from './checks.ts'
 import { type Connection, type ExchangeOptions, loadClient, type QueueOptions } from './client.ts'
 import { examineForeign } from './doctor-foreign.ts'
 import { openLink } from './link.ts'
@@ -116,7 +116,7 @@ function* times({ subscriptions }: Needs): Generator<Found> {
       level: 'risky',
       where: queueOf(to),
       what: `a delivery may stay unsettled for ${minutes(unsettled)}, and consumer_timeout is ${minutes(CONSUMER_TIMEOUT)} by default (${LOOK} shows it)`,
-      why: 'the broker closes the channel then, and everything in its window is delivered again',
+      why: 'the broker ends the consumer then, and everything in its window is delivered again',
       fix: "make 'window' smaller, 'concurrency' larger or 'timeout' shorter; or raise consumer_timeout on the broker",
     }
   }
@@ -206,7 +206,7 @@ const wantedBy = ({ subscriptions }: Needs, { exchange, queue }: Settings): read
   return [...new Map(all.map((each) => [`${each.is} ${each.name}`, each])).values()]
 }
 
-const examineOne = async (
+export const examineOne = async (
   wanted: Wanted,
   questions: Questions,
   settings: Settings,
@@ -214,6 +214,7 @@ const examineOne = async (
   const { is, name } = wanted
   const where = `${is} ${name}`
   const there = await (is === 'queue' ? questions.queueThere(name) : questions.exchangeThere(name))
+  if (typeof there === 'object') return [down('rabbitmq-missing', where, there)]
   const found: Found[] = []
   const made = await (there ? declared(wanted, questions) : declarable(wanted, questions))
   if (made.code === 403) found.push(refused(where, 'configure', made))

@@ -65,6 +65,12 @@ describe('what is known of a message that RabbitMQ moved', () => {
     expect(letter.error).toContain(text)
   })
 
+  it('knows which life it was, where it was a copy of ours', () => {
+    const trail = JSON.stringify({ spent: 2, generation: 4, counts: {}, records: [] })
+    expect(readFound(message({ 'x-reprieve-trail': trail })).generation).toBe(4)
+    expect(readFound(message({ 'x-reprieve-trail': '{"generation":"x"}' })).generation).toBeUndefined()
+  })
+
   it('is another letter when it dies again, and the same when it is only handed over again', () => {
     const once = message({ 'x-death': [death('work', 'rejected')] }, { messageId: 'm' })
     const again = message({ 'x-death': [death('work', 'rejected', 2)] }, { messageId: 'm' })
@@ -143,7 +149,14 @@ describe('what other frameworks write', () => {
 })
 
 it('whatever stands in the headers, there is a letter, and what goes back is what came', () => {
-  const value = fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.jsonValue(), fc.uint8Array())
+  const value = fc.oneof(
+    fc.string(),
+    fc.integer(),
+    fc.boolean(),
+    fc.jsonValue(),
+    fc.uint8Array(),
+    fc.constant({ toString: 1, valueOf: 2 }),
+  )
   const names = fc.constantFrom(
     'x-death',
     'x-first-death-queue',
@@ -151,6 +164,17 @@ it('whatever stands in the headers, there is a letter, and what goes back is wha
     'plain',
     'x-exception-message',
     'x-replayed-letter',
+    'x-replay-attempt',
+    'x-reprieve-type',
+    'x-reprieve-trail',
+    'x-reprieve-due',
+    'x-reprieve-broken',
+    'x-reprieve-data',
+    'x-reprieve-header-x',
+    'x-delivery-count',
+    'cloudEvents:specversion',
+    'cloudEvents:id',
+    'cloudEvents:type',
     '__proto__',
     'constructor',
   )

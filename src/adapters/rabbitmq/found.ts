@@ -3,9 +3,10 @@ import { classIn, type Found, livesOf } from '../../core/found.ts'
 import type { Json } from '../../core/json.ts'
 import type { Origin } from '../../core/origin.ts'
 import type { Instant } from '../../core/time.ts'
+import { decodeTrail } from '../../core/trail.ts'
 import type { Message, Properties } from './client.ts'
 import { attemptsIn, type DeathLine, deathsIn, tellDeath } from './deaths.ts'
-import { isBinary, isStructured } from './headers.ts'
+import { isBinary, isStructured, TRAIL, textOf } from './headers.ts'
 import { addressOf } from './returning.ts'
 
 type Headers = Readonly<Record<string, unknown>>
@@ -47,8 +48,14 @@ export const readFound = (message: Message): Found => {
     at: told?.at ?? last?.at,
     origin: exchange === undefined || key === undefined ? undefined : originOf(exchange, key, properties),
     queue: queue === undefined ? undefined : originOf('', queue, properties),
-    ...livesOf((name) => text(headers, name)),
+    ...livesIn(headers),
   }
+}
+
+/** A message of ours that the broker moved still has its trail: the next life is one more than that. */
+const livesIn = (headers: Headers): Pick<Found, 'earlier' | 'generation'> => {
+  const { generation } = decodeTrail(textOf(headers[TRAIL]))
+  return { ...livesOf((name) => text(headers, name)), ...(generation > 0 && { generation }) }
 }
 
 const firstOf = (deaths: readonly DeathLine[], headers: Headers): DeathLine | undefined => {

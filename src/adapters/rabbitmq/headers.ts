@@ -69,12 +69,23 @@ export const textHeaders = (raw: Readonly<Record<string, unknown>>): Text => {
   return { headers, escaped }
 }
 
-/** Attributes of CloudEvents in binary mode and nothing else: nothing to leave out, nothing to change. */
+/** Attributes of CloudEvents in binary mode and nothing else: nothing to leave out, to change, or to measure. */
 export const isPlain = (raw: Readonly<Record<string, unknown>>): raw is Record<string, string> => {
   if (!isBinary(raw)) return false
-  for (const name in raw) if (typeof raw[name] !== 'string' || !name.startsWith(COMMON)) return false
-  return true
+  let size = 0
+  for (const name in raw) {
+    const value = raw[name]
+    if (typeof value !== 'string' || !name.startsWith(COMMON)) return false
+    size += name.length + value.length
+  }
+  return size < SMALL
 }
+
+/** Of characters: far from what can't travel. */
+const SMALL = 8000
+
+/** What we write ourselves is text. */
+export const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
 
 const asText = (value: unknown): string => {
   if (typeof value === 'string') return value

@@ -2,18 +2,20 @@ import type { Open } from '../../contracts/adapter.ts'
 import type { Tools } from '../../contracts/tools.ts'
 import type { Address, Can, Inlet, Transport } from '../../contracts/transport.ts'
 import { ReprieveError } from '../../core/error.ts'
-import { type Client, loadClient, replyCode } from './client.ts'
+import type { Fate } from './batch.ts'
+import { checkCarried } from './carried.ts'
+import { type Client, type Connection, isDown, loadClient, replyCode } from './client.ts'
 import { parcelTo } from './copies.ts'
 import { type Counts, freshCounts } from './counts.ts'
 import { type Door, openInlet } from './inlet.ts'
 import { openLink } from './link.ts'
 import { checkTopic, exchangeOfDead, LONGEST_WAIT, queueOf, tierFor } from './names.ts'
-import { type Fate, openOutlet } from './outlet.ts'
+import { openOutlet } from './outlet.ts'
 import { sendBack } from './send-back.ts'
 import { readUrl, type Settings } from './settings.ts'
 import { declareDestination, declareSubscription, waitingIn } from './topology.ts'
-import { closedError } from './unreachable.ts'
-import { checkCarried, writeEvent } from './write.ts'
+import { closedError, isUnavailable } from './unreachable.ts'
+import { writeEvent } from './write.ts'
 
 export { doctor } from './doctor.ts'
 
@@ -90,12 +92,14 @@ export const openTransport = async (
     },
     subscribe: async (to) => {
       const queue = queueOf(to)
+      const [first] = to.destinations
       return openDoor({
         queue,
         topic: to.topic,
         window: to.window,
         alone: to.order === 'key',
         burial: exchangeOfDead(queue),
+        ...(first && { net: { service: to.service, topic: to.topic, destination: first.name } }),
         declare: declareSubscription(to, exchange, settings.queue),
       })
     },
@@ -112,15 +116,15 @@ export const openTransport = async (
       const queue = queueOf(to)
       const now = clock.now()
       const items = parcels.map((parcel) => parcelTo(queue, parcel, now))
-      // a tier takes it whether or not there is a home to come back to
-      if (items.some(({ tier }) => tier !== undefined)) {
-        await waitingIn(queue, await out.patiently(), clock, place).catch((error: Error) => {
+      const home = (connection: Connection) =>
+        waitingIn(queue, connection, clock, place).catch((error: Error) => {
           throw isMissing(error) ? unknownSubscription(to, queue, place) : error
         })
-      }
-      raise(await outlet.send(items), () => unknownSubscription(to, queue, place))
+      // a tier takes it whether or not there is a home to come back to
+      const waits = items.some(({ tier }) => tier !== undefined)
+      raise(await outlet.send(items, waits ? home : undefined), () => unknownSubscription(to, queue, place))
     },
-    sendBack: (messages) => sendBack(messages, out, outlet, clock),
+    sendBack: (messages) => sendBack(messages, outlet, clock, place),
     close: async () => {
       closed = true
       await Promise.all([...inlets].map((inlet) => inlet.close()))
@@ -134,15 +138,16 @@ const classicLosses = (place: string): string =>
   `RabbitMQ at ${place}: subscriptions use classic queues, which live on one node: while it is down they take and give nothing, with its disk their events are gone, and what a stranger rejects there can be lost on its way to the dead letters; drop '?queue=classic' for quorum queues`
 
 const raise = (fates: readonly Fate[], unroutable: () => Error): void => {
+  // what is wrong with one of them comes first: those that fell with it may be sent again
+  const hopeless = fates.find((fate) => fate instanceof Error && !isUnavailable(fate))
+  if (hopeless) throw hopeless
   for (const fate of fates) {
     if (fate === 'unroutable') throw unroutable()
     if (fate !== 'kept') throw fate
   }
 }
 
-/** A queue whose node is down is not found either, and is not gone. */
-const isMissing = ({ cause, message }: Error): boolean =>
-  replyCode(cause) === 404 && !/down or inaccessible/.test(message)
+const isMissing = ({ cause, message }: Error): boolean => replyCode(cause) === 404 && !isDown(message)
 
 const unheard = (topic: string, place: string): ReprieveError =>
   new ReprieveError('unheard', `nobody is subscribed to the topic '${topic}' on RabbitMQ at ${place}`, {

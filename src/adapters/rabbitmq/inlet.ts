@@ -1,3 +1,4 @@
+import type { About } from '../../contracts/journal.ts'
 import type { Tools } from '../../contracts/tools.ts'
 import type { Delivery, Inlet, Settled, Settlement } from '../../contracts/transport.ts'
 import { ReprieveError } from '../../core/error.ts'
@@ -14,6 +15,7 @@ import { type From, readMessage } from './read.ts'
 import { beginSession, type Handed, type Session } from './session.ts'
 import { type Desk, settleOn } from './settle.ts'
 import { type Declare, declareOn, waitingIn } from './topology.ts'
+import { isUnavailable } from './unreachable.ts'
 
 export interface Door extends Omit<From, 'mint'>, Home {
   readonly window: number
@@ -27,12 +29,15 @@ export interface Door extends Omit<From, 'mint'>, Home {
 /** What was just read becomes what is handed over: it is nobody else's yet. */
 type Taken = { -readonly [Name in keyof Handed]: Handed[Name] }
 
-const isUnavailable = (error: Error): boolean =>
-  error instanceof ReprieveError && error.code === 'unavailable'
-
 const collected = (message: Message, from: From, now: Instant): Delivery => {
   const delivery = readMessage(message, from, now)
-  return isOurs(delivery.parcel.event) ? delivery : { ...delivery, found: readFound(message) }
+  if (isOurs(delivery.parcel.event)) return delivery
+  try {
+    return { ...delivery, found: readFound(message) }
+  } catch (error) {
+    // what can't be understood must not hold up the others: it is kept with what was read
+    return { broken: `its headers can't be read: ${(error as Error).message}`, ...delivery }
+  }
 }
 
 /** A broker that restarts must not be waited for much longer than it takes; to ask in vain costs nothing. */
@@ -66,16 +71,17 @@ export const openInlet = async (
       })
     return mending
   }
-  const desk: Desk = { home: door, outlet, clock, place, mend }
+  const tell = (error: Error, more: { retryIn?: number; about?: About } = {}): void =>
+    journal({ is: 'trouble', at: clock.now(), where: `rabbitmq inlet ${queue}`, error, ...more })
 
-  const tell = (error: Error, retryIn?: number): void =>
-    journal({
-      is: 'trouble',
-      at: clock.now(),
-      where: `rabbitmq inlet ${queue}`,
-      error,
-      ...(retryIn !== undefined && { retryIn }),
-    })
+  const desk: Desk = {
+    home: door,
+    outlet,
+    clock,
+    place,
+    mend,
+    tell: (error, about) => tell(error, { about }),
+  }
 
   const declare = async (): Promise<void> => declareOn(await link.connection(), clock, place, door.declare)
 
@@ -97,7 +103,7 @@ export const openInlet = async (
     for (let failures = 0, trouble = await session.over; !stop.signal.aborted; failures++) {
       const longest = isUnavailable(trouble) ? LONGEST_BACKOFF : LONGEST_REFUSED
       const retryIn = Math.round(backoff(failures, longest, dice))
-      tell(trouble, retryIn)
+      tell(trouble, { retryIn })
       await clock.sleep(retryIn, stop.signal)
       if (stop.signal.aborted) return
       try {

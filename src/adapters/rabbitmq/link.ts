@@ -1,6 +1,6 @@
 import type { Clock, Tools } from '../../contracts/tools.ts'
 import type { Instant } from '../../core/time.ts'
-import { type Client, type Connection, closeQuietly } from './client.ts'
+import { type Client, type Connection, closeQuietly, isClosed } from './client.ts'
 import { backoff, OVER, openWithin, PATIENCE, parting } from './patience.ts'
 import type { Settings } from './settings.ts'
 import { readTls } from './tls.ts'
@@ -62,6 +62,10 @@ export const openLink = (
     connection.on('unblocked', () => {
       blocked = undefined
     })
+    if (isClosed(connection)) {
+      hangUp.abort(OVER)
+      throw unavailable(place, 'it closed the connection as soon as it was open')
+    }
     current = connection
     return connection
   }

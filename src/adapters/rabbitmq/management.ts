@@ -1,5 +1,6 @@
 import type { Needs } from '../../contracts/doctor.ts'
 import { ReprieveError } from '../../core/error.ts'
+import { decoded, strayAt } from '../../core/url.ts'
 import type { Found } from './checks.ts'
 import { HOMELESS, queueOf, TIERS, tierName } from './names.ts'
 import { PATIENCE } from './patience.ts'
@@ -104,7 +105,9 @@ function* harm({ name, keeps, keep, unsettled }: Asked, told: Told): Generator<F
     if (key in definition)
       yield found('risky', key, 'when it is full, new ones are refused or old ones dropped')
   }
-  if (number('delivery-limit') < DELIVERY_LIMIT) {
+  const limit = number('delivery-limit')
+  // from 4.0 on a negative one is none
+  if (limit >= 0 && limit < DELIVERY_LIMIT) {
     yield found(
       'risky',
       'delivery-limit',
@@ -115,7 +118,7 @@ function* harm({ name, keeps, keep, unsettled }: Asked, told: Told): Generator<F
     yield found(
       'risky',
       'consumer-timeout',
-      'deliveries may stay unsettled for longer; then the channel is closed',
+      'deliveries may stay unsettled for longer; then the broker ends the consumer, and they come again',
     )
   }
 }
@@ -139,14 +142,12 @@ function* features(flags: readonly { name: string; state: string }[]): Generator
 
 /** The answer, or nothing where there is no such thing. */
 const asking = (at: string, { server }: Settings): ((path: string) => Promise<unknown>) => {
-  if (!URL.canParse(at) || !/^https?:/.test(at)) {
-    throw new ReprieveError('bad_url', `${MANAGEMENT} is no http:// or https:// URL`, {
-      fix: 'write it as http://host:15672, with user:password@ if they are others than those of the transport',
-    })
-  }
+  const stray = strayAt(at)
+  if (stray) throw refuse(stray)
+  if (!URL.canParse(at) || !/^https?:/.test(at)) throw refuse('it is no http:// or https:// URL')
   const { username, password, origin, pathname } = new URL(at)
-  const user = decodeURIComponent(username) || server.username || 'guest'
-  const secret = decodeURIComponent(password) || server.password || 'guest'
+  const user = decoded(username, 'the user', refuse) || server.username || 'guest'
+  const secret = decoded(password, 'the password', refuse) || server.password || 'guest'
   const authorization = `Basic ${Buffer.from(`${user}:${secret}`).toString('base64')}`
   return async (path) => {
     const url = `${origin}${pathname.replace(/\/$/, '')}/api/${path}`
@@ -156,6 +157,11 @@ const asking = (at: string, { server }: Settings): ((path: string) => Promise<un
     return answer.json()
   }
 }
+
+const refuse = (why: string): ReprieveError =>
+  new ReprieveError('bad_url', `${MANAGEMENT}: ${why}`, {
+    fix: 'write it as http://host:15672, with user:password@ if they are others than those of the transport',
+  })
 
 const LOOK = 'rabbitmqctl list_queues name policy operator_policy effective_policy_definition'
 

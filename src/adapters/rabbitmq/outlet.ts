@@ -1,25 +1,29 @@
 import type { Tools } from '../../contracts/tools.ts'
+import { ReprieveError } from '../../core/error.ts'
 import type { Millis } from '../../core/time.ts'
-import type { ConfirmChannel, Message } from './client.ts'
+import { within } from '../../core/within.ts'
+import { type Batch, type Fate, markReturned, settleFate, throughOf } from './batch.ts'
+import type { ConfirmChannel, Connection } from './client.ts'
 import type { Counts } from './counts.ts'
 import type { Link } from './link.ts'
 import { tierName } from './names.ts'
 import { OVER, openWithin, PATIENCE } from './patience.ts'
+import { limitIn, TooLarge } from './too-large.ts'
 import { declareExchange, declareOn, declareTier } from './topology.ts'
-import { closedError, unavailable } from './unreachable.ts'
+import { closedError, isUnavailable, unavailable } from './unreachable.ts'
 import type { Outgoing } from './write.ts'
-
-/** What became of a message: it is durable · no queue takes it · unknown, so it may be sent again. */
-export type Fate = 'kept' | 'unroutable' | Error
 
 /** The way out: everything that is published goes through one channel that confirms. */
 export interface Outlet {
-  /** One fate each, in order; it never rejects. */
-  send(items: readonly Outgoing[]): Promise<readonly Fate[]>
+  /** One fate each, in order; it never rejects. `first` is asked before anything is sent, within the same time. */
+  send(items: readonly Outgoing[], first?: Asked): Promise<readonly Fate[]>
   close(): void
 }
 
+type Asked = (connection: Connection) => Promise<unknown>
+
 interface Open {
+  readonly connection: Connection
   readonly channel: ConfirmChannel
   readonly batches: Set<Batch>
   /** The tiers that are known to exist. */
@@ -29,46 +33,49 @@ interface Open {
   reason: Error | undefined
 }
 
-interface Batch {
-  readonly items: readonly Outgoing[]
-  readonly fates: Fate[]
-  readonly unroutable: Set<number>
-  /** Made when the first message comes back. */
-  index?: ReadonlyMap<string, readonly number[]>
-  left: number
-  moved: boolean
-  over: boolean
-  end(): void
-}
-
 export const openOutlet = (link: Link, exchange: string, tools: Tools, counts: Counts): Outlet => {
   const { clock } = tools
   const { place } = link
   let open: Open | undefined
   let opening: Promise<Open> | undefined
   let closed = false
+  /** The largest message that the broker takes, once it has said so: for as long as the connection lives. */
+  let most = { of: undefined as Connection | undefined, bytes: Number.POSITIVE_INFINITY }
 
   const begin = async (): Promise<Open> => {
     const connection = await link.patiently()
     await declareOn(connection, clock, place, declareExchange(exchange))
     const late = () => unavailable(place, `no channel within ${PATIENCE} ms`)
     const channel = await openWithin(clock, connection.createConfirmChannel(), late)
-    const mine: Open = { channel, batches: new Set(), tiers: new Set(), full: undefined, reason: undefined }
+    const mine: Open = {
+      connection,
+      channel,
+      batches: new Set(),
+      tiers: new Set(),
+      full: undefined,
+      reason: undefined,
+    }
+    if (most.of !== connection) most = { of: connection, bytes: Number.POSITIVE_INFINITY }
     channel.on('error', (error) => {
       mine.reason = error
+      const bytes = limitIn(error)
+      if (bytes !== undefined) most = { of: connection, bytes }
     })
-    const roomy = () => {
-      mine.full?.resolve()
-      mine.full = undefined
-    }
-    channel.on('drain', roomy)
-    channel.on('close', () => {
-      if (open === mine) open = undefined
-      roomy()
-    })
+    channel.on('drain', () => roomy(mine))
+    channel.on('close', () => leave(mine))
     channel.on('return', (message) => markReturned(mine.batches, message))
     open = mine
     return mine
+  }
+
+  const roomy = (mine: Open): void => {
+    mine.full?.resolve()
+    mine.full = undefined
+  }
+
+  const leave = (mine: Open): void => {
+    if (open === mine) open = undefined
+    roomy(mine)
   }
 
   const reopen = (): Promise<Open> => {
@@ -78,22 +85,45 @@ export const openOutlet = (link: Link, exchange: string, tools: Tools, counts: C
     return opening
   }
 
-  const ready = async (items: readonly Outgoing[]): Promise<Open> => {
-    if (closed) throw closedError(place)
+  const isReadyFor = (items: readonly Outgoing[]): boolean =>
+    open !== undefined && items.every(({ tier }) => tier === undefined || open!.tiers.has(tier))
+
+  const prepare = async (items: readonly Outgoing[], first: Asked | undefined): Promise<Open> => {
     const mine = open ?? (await reopen())
+    await first?.(mine.connection)
     for (const { tier } of items) {
       if (tier === undefined || mine.tiers.has(tier)) continue
-      await declareOn(await link.connection(), clock, place, declareTier(tier))
+      await declareOn(mine.connection, clock, place, declareTier(tier))
       mine.tiers.add(tier)
     }
     return mine
   }
 
-  const send = async (items: readonly Outgoing[]): Promise<readonly Fate[]> => {
+  /** All of it has one time: to connect, to open a channel, to declare. */
+  const ready = async (items: readonly Outgoing[], first: Asked | undefined): Promise<Open> => {
+    if (closed) throw closedError(place)
+    if (!first && isReadyFor(items)) return open!
+    const late = () => unavailable(place, `not ready to send within ${PATIENCE} ms`)
+    try {
+      return await within(clock, PATIENCE, prepare(items, first), late)
+    } catch (error) {
+      throw (isUnavailable(error) && heldUp()) || error
+    }
+  }
+
+  /** A broker with an alarm hears nothing at all from whoever has published. */
+  const heldUp = (): ReprieveError | undefined => {
+    const blocked = link.blocked()
+    return blocked === undefined
+      ? undefined
+      : unavailable(place, `it takes no messages at the moment (${blocked})`)
+  }
+
+  const send = async (items: readonly Outgoing[], first?: Asked): Promise<readonly Fate[]> => {
     if (items.length === 0) return []
     let mine: Open
     try {
-      mine = await ready(items)
+      mine = await ready(items, first)
     } catch (error) {
       return items.map(() => error as Error)
     }
@@ -129,17 +159,22 @@ export const openOutlet = (link: Link, exchange: string, tools: Tools, counts: C
       if (batch.over) return
       const item = batch.items[i]!
       const confirmed = (error: Error | null) => {
-        if (error) return settle(batch, i, refused(mine, error))
-        if (!batch.unroutable.has(i)) return settle(batch, i, 'kept')
-        if (item.tier === undefined) return settle(batch, i, 'unroutable')
+        if (error) return settleFate(batch, i, refused(mine, item, error))
+        if (!batch.unroutable.has(i)) return settleFate(batch, i, 'kept')
+        if (item.tier === undefined) return settleFate(batch, i, 'unroutable')
         mine.tiers.delete(item.tier) // someone deleted it: whoever comes next declares it again
-        settle(batch, i, unavailable(place, `the queue '${tierName(item.tier)}' was not there`))
+        settleFate(batch, i, unavailable(place, `the queue '${tierName(item.tier)}' was not there`))
+      }
+      if (item.body.length > most.bytes) {
+        settleFate(batch, i, refused(mine, item))
+        continue
       }
       try {
         if (!channel.publish(throughOf(item), item.key, item.body, item.options, confirmed))
           mine.full ??= Promise.withResolvers()
       } catch (error) {
-        settle(batch, i, refused(mine, error as Error))
+        if (!isUnwritable(error)) leave(mine) // it was closed before anybody listened
+        settleFate(batch, i, refused(mine, item, error as Error))
       }
     }
   }
@@ -151,16 +186,19 @@ export const openOutlet = (link: Link, exchange: string, tools: Tools, counts: C
       await clock.sleep(PATIENCE, signal)
     } while (batch.moved && !batch.over)
     if (batch.over) return
-    const blocked = link.blocked()
-    const error = blocked
-      ? unavailable(place, `it takes no messages at the moment (${blocked})`)
-      : unavailable(place, `no confirm within ${PATIENCE} ms`)
+    const error = heldUp() ?? unavailable(place, `no confirm within ${PATIENCE} ms`)
     for (let i = 0; i < batch.items.length; i++) batch.fates[i] ??= error
     batch.end()
   }
 
-  const refused = (mine: Open, error: Error): Error => {
-    if (error instanceof RangeError || error instanceof TypeError) return error // could not be encoded
+  const refused = (mine: Open, { body }: Outgoing, error?: Error): Error => {
+    if (body.length > most.bytes) return new TooLarge(place, body.length, most.bytes)
+    if (isUnwritable(error)) {
+      return new ReprieveError('bad_event', `RabbitMQ's client can't write it: ${error.message}`, {
+        fix: 'let headers and attributes be fewer or smaller: they have 64 KB together',
+        cause: error,
+      })
+    }
     return unavailable(place, 'a message was not confirmed', mine.reason ?? error)
   }
 
@@ -172,37 +210,5 @@ export const openOutlet = (link: Link, exchange: string, tools: Tools, counts: C
   }
 }
 
-const settle = (batch: Batch, i: number, fate: Fate): void => {
-  if (batch.over) return
-  batch.fates[i] = fate
-  batch.moved = true
-  if (--batch.left === 0) batch.end()
-}
-
-/**
- * A returned message is confirmed too, and comes back without a number. Whatever is on its way with the same
- * address and id is taken for it: at worst one that was kept is sent again.
- */
-const markReturned = (batches: ReadonlySet<Batch>, { fields, properties }: Message): void => {
-  const returned = sameness(fields.exchange, fields.routingKey, properties.messageId)
-  for (const batch of batches) {
-    batch.index ??= indexOf(batch.items)
-    for (const i of batch.index.get(returned) ?? []) batch.unroutable.add(i)
-  }
-}
-
-const indexOf = (items: readonly Outgoing[]): Map<string, number[]> => {
-  const index = new Map<string, number[]>()
-  items.forEach((item, i) => {
-    const name = sameness(throughOf(item), item.key, item.options.messageId)
-    const there = index.get(name)
-    if (there) there.push(i)
-    else index.set(name, [i])
-  })
-  return index
-}
-
-const sameness = (exchange: string, key: string, id: string | undefined): string =>
-  `${exchange}\n${key}\n${id ?? ''}`
-
-const throughOf = ({ exchange, tier }: Outgoing): string => (tier === undefined ? exchange : tierName(tier))
+const isUnwritable = (error: unknown): error is Error =>
+  error instanceof RangeError || error instanceof TypeError

@@ -5,6 +5,7 @@ import {
   type Connection,
   closeQuietly,
   type ExchangeOptions,
+  isDown,
   type Message,
   type QueueOptions,
   replyCode,
@@ -33,7 +34,8 @@ export interface Asking extends Channel {
  * impossible.
  */
 export interface Questions {
-  queueThere(name: string): Promise<boolean>
+  /** With what was said where its node is down: then nothing else can be asked of it. */
+  queueThere(name: string): Promise<boolean | Said>
   exchangeThere(name: string): Promise<boolean>
   /** Of one that is there: declared as we would. Nothing said: it is as we want it, and may be configured. */
   sameQueue(name: string, options: QueueOptions): Promise<Said>
@@ -72,12 +74,13 @@ export const questionsOf = (connection: Connection, { clock, dice }: Tools): Que
       void closeQuietly(channel)
     }
   }
-  const there = async (question: (channel: Asking) => Promise<unknown>): Promise<boolean> =>
-    (await ask(question)).code !== 404
 
   return {
-    queueThere: (name) => there((channel) => channel.checkQueue(name)),
-    exchangeThere: (name) => there((channel) => channel.checkExchange(name)),
+    queueThere: async (name) => {
+      const said = await ask((channel) => channel.checkQueue(name))
+      return said.code === 404 && isDown(said.text) ? said : said.code !== 404
+    },
+    exchangeThere: async (name) => (await ask((channel) => channel.checkExchange(name))).code !== 404,
     sameQueue: (name, options) => ask((channel) => channel.assertQueue(name, options)),
     sameExchange: (name, type, options = { durable: true }) =>
       ask((channel) => channel.assertExchange(name, type, options)),

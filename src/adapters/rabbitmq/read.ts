@@ -1,9 +1,11 @@
 import type { Delivery } from '../../contracts/transport.ts'
 import { fromMessage, type Message as Wire } from '../../core/cloudevents.ts'
 import type { Event } from '../../core/event.ts'
+import { livesOf } from '../../core/found.ts'
 import { freshParcel } from '../../core/parcel.ts'
 import type { Instant } from '../../core/time.ts'
-import { decodeTrail } from '../../core/trail.ts'
+import { decodeTrail, freshTrail, type Trail } from '../../core/trail.ts'
+import { unfit } from './carried.ts'
 import type { Message, Properties } from './client.ts'
 import {
   BROKEN,
@@ -17,6 +19,7 @@ import {
   TRAIL,
   TYPE,
   textHeaders,
+  textOf,
   timeOf,
 } from './headers.ts'
 
@@ -28,10 +31,17 @@ export interface From {
   readonly mint: () => string
 }
 
-/** Any message becomes a delivery: what can't be read as an event is one too, and says so. */
+/** Any message becomes a delivery: what can't be read as an event is one too, and says so. It never throws. */
 export const readMessage = (message: Message, from: From, now: Instant): Delivery => {
   const { headers = NONE } = message.properties
-  return (isPlain(headers) && readPlain(message, headers, now)) || readAny(message, headers, from, now)
+  try {
+    return (isPlain(headers) && readPlain(message, headers, now)) || readAny(message, headers, from, now)
+  } catch (error) {
+    const { content, fields } = message
+    const event = { ...foreign(message, from), extensions: {}, headers: {}, data: content }
+    const broken = `the message can't be read: ${(error as Error).message}`
+    return { parcel: freshParcel(event, now), redelivered: fields.redelivered, broken }
+  }
 }
 
 const NONE: Readonly<Record<string, unknown>> = {}
@@ -58,25 +68,41 @@ const readAny = (
 ): Delivery => {
   const { content, fields, properties } = message
   const { headers, escaped } = textHeaders(raw)
-  const contentType = (raw[TYPE] as string | undefined) ?? properties.contentType
+  const type = textOf(raw[TYPE])
+  const contentType = type ?? properties.contentType
   const wire: Wire = {
     headers,
     body: content.length === 0 && raw[DATA] !== EMPTY ? null : content,
     ...(contentType !== undefined && { contentType }),
   }
-  const { event, broken } = readEvent(wire, message, from, raw[TYPE] !== undefined)
-  const whole = escaped ? { ...event, headers: { ...event.headers, ...escaped } } : event
-  const due = Number(raw[DUE])
-  const why = broken ?? (raw[BROKEN] as string | undefined)
+  const { event: read, broken } = readEvent(wire, message, from, type !== undefined)
+  const whole = escaped ? { ...read, headers: { ...read.headers, ...escaped } } : read
+  const tooMuch = unfit(whole)
+  const event = tooMuch === undefined ? whole : standIn(wire, message, from)
+  const due = Number(textOf(raw[DUE]))
+  const trail = textOf(raw[TRAIL])
+  const why = tooMuch ?? broken ?? textOf(raw[BROKEN])
   return {
     parcel:
-      raw[TRAIL] === undefined
-        ? freshParcel(whole, now)
-        : { event: whole, trail: decodeTrail(String(raw[TRAIL])), due: due > 0 ? due : now },
-    redelivered: fields.redelivered || Number(raw['x-delivery-count'] ?? 0) > 0,
-    ...(why !== undefined && { broken: why }),
+      trail === undefined || trail.length > LONGEST_TRAIL
+        ? { event, trail: trailOf(headers), due: now }
+        : { event, trail: decodeTrail(trail), due: due > 0 ? due : now },
+    redelivered: fields.redelivered || isCounted(raw['x-delivery-count']),
+    ...(why !== undefined && { broken: why.slice(0, LONGEST_REASON) }),
   }
 }
+
+/** What an office sent back as someone else's may be ours: in the life before, the ledger knows it as dead. */
+const trailOf = (headers: Readonly<Record<string, string>>): Trail => {
+  const { generation } = livesOf((name) => headers[name])
+  return generation === undefined ? freshTrail : { ...freshTrail, generation }
+}
+
+/** In characters. What we write is shorter; what is longer would take the room of the rest of the headers. */
+const LONGEST_TRAIL = 12_000
+const LONGEST_REASON = 1000
+
+const isCounted = (count: unknown): boolean => typeof count === 'number' && count > 0
 
 const readEvent = (
   wire: Wire,

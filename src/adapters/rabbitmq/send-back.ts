@@ -1,8 +1,8 @@
 import type { Clock } from '../../contracts/tools.ts'
 import type { Returning } from '../../contracts/transport.ts'
 import { ReprieveError } from '../../core/error.ts'
-import { replyCode } from './client.ts'
-import type { Link } from './link.ts'
+import type { Fate } from './batch.ts'
+import { type Connection, replyCode } from './client.ts'
 import type { Outlet } from './outlet.ts'
 import { returningMessage } from './returning.ts'
 import { declareOn } from './topology.ts'
@@ -16,41 +16,31 @@ const REFUSED = 403
  */
 export const sendBack = async (
   messages: readonly Returning[],
-  link: Link,
   outlet: Outlet,
   clock: Clock,
+  place: string,
 ): Promise<readonly (Error | undefined)[]> => {
-  const { place } = link
   const answers: (Error | undefined)[] = messages.map(() => undefined)
   const items = messages.map((message, n) => ({ n, to: message.origin.to, item: returningMessage(message) }))
   for (const [exchange, some] of Map.groupBy(items, ({ item }) => item.exchange)) {
-    try {
-      await lookFor(exchange, link, clock)
-      const fates = await outlet.send(some.map(({ item }) => item))
-      for (const [i, fate] of fates.entries()) {
-        const { n, to } = some[i]!
-        if (fate !== 'kept')
-          answers[n] = fate === 'unroutable' ? untaken(to, place) : explained(fate, to, place)
-      }
-    } catch (error) {
-      for (const { n, to } of some) answers[n] = explained(error as Error, to, place)
-    }
+    const isThere = (connection: Connection) =>
+      declareOn(connection, clock, place, async (channel) => void (await channel.checkExchange(exchange)))
+    // the default exchange is always there, and can't be asked for
+    const fates = await outlet.send(
+      some.map(({ item }) => item),
+      exchange === '' ? undefined : isThere,
+    )
+    for (const [i, { n, to }] of some.entries()) answers[n] = answerTo(fates[i]!, to, place)
   }
   return answers
 }
 
-/** The default exchange is always there, and can't be asked for. */
-const lookFor = async (exchange: string, link: Link, clock: Clock): Promise<void> => {
-  if (exchange === '') return
-  await declareOn(await link.patiently(), clock, link.place, async (channel) => {
-    await channel.checkExchange(exchange)
-  })
-}
-
-const explained = (error: Error, to: string, place: string): Error => {
-  const code = replyCode(error.cause)
+const answerTo = (fate: Fate, to: string, place: string): Error | undefined => {
+  if (fate === 'kept') return undefined
+  if (fate === 'unroutable') return untaken(to, place)
+  const code = replyCode(fate.cause)
   if (code === NOT_FOUND) return untaken(to, place)
-  return code === REFUSED ? forbidden(to, place, error) : error
+  return code === REFUSED ? forbidden(to, place, fate) : fate
 }
 
 const untaken = (to: string, place: string): ReprieveError =>

@@ -31,6 +31,8 @@ export interface Session {
   ended(): boolean
   acknowledge(tags: readonly number[]): void
   giveBack(tags: readonly number[]): void
+  /** To wherever the queue dead-letters. */
+  reject(tags: readonly number[]): void
   close(): Promise<void>
 }
 
@@ -70,7 +72,10 @@ export const beginSession = async (
         waiting.push(message)
         return arrived()
       }
-      end('the queue was deleted')
+      // the broker gives no reason: before 4.3 it was only the first of them
+      end(
+        'the broker cancelled it: the queue was deleted, its node went away, or a delivery stayed unsettled for too long (consumer_timeout)',
+      )
       void closeQuietly(channel)
     })
     consumer = consumerTag
@@ -96,6 +101,10 @@ export const beginSession = async (
       for (const tag of settled) channel.nack(tagged(tag), false, true)
       tags.skip(settled)
       counts.returned += settled.length
+    },
+    reject: (settled) => {
+      for (const tag of settled) channel.nack(tagged(tag), false, false)
+      tags.skip(settled)
     },
     close: async () => {
       if (ended) return

@@ -1,4 +1,5 @@
 import { ReprieveError } from '../../core/error.ts'
+import { decoded, parameter, strayAt } from '../../core/url.ts'
 import type { Server } from './client.ts'
 import type { TlsFiles } from './tls.ts'
 
@@ -15,6 +16,8 @@ export interface Settings {
 
 /** Seconds; half a minute of silence on both sides ends a connection. */
 const HEARTBEAT = 15
+/** What the protocol can say. */
+const MOST_HEARTBEAT = 65_535
 const KNOWN = ['exchange', 'queue', 'heartbeat', 'ca', 'cert', 'key']
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -26,23 +29,27 @@ type Environment = Readonly<Record<string, string | undefined>>
  * written in more places than a secret should be.
  */
 export const readUrl = (url: string, env: Environment = {}): Settings => {
+  const stray = strayAt(url)
+  if (stray) throw refuse(stray)
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   const protocol = parsed?.protocol.slice(0, -1)
   if (!parsed?.hostname || (protocol !== 'amqp' && protocol !== 'amqps')) {
     throw refuse('this is not an amqp:// or amqps:// URL with a host in it')
   }
   const asked = parsed.searchParams
-  for (const name of asked.keys()) if (!KNOWN.includes(name)) throw refuse(`'?${name}=' is not known`)
+  for (const name of asked.keys()) if (!KNOWN.includes(name)) throw refuse(`${parameter(name)} is not known`)
   const queue = asked.get('queue') ?? 'quorum'
-  if (queue !== 'quorum' && queue !== 'classic')
-    throw refuse(`'?queue=${queue}' is neither quorum nor classic`)
-  const heartbeat = Number(asked.get('heartbeat') ?? HEARTBEAT)
-  if (!Number.isInteger(heartbeat) || heartbeat < 0) throw refuse(`'?heartbeat=' is no number of seconds`)
+  if (queue !== 'quorum' && queue !== 'classic') throw refuse(`'?queue=' is neither quorum nor classic`)
+  const beats = asked.get('heartbeat') ?? HEARTBEAT
+  const heartbeat = Number(beats)
+  if (beats === '' || !Number.isInteger(heartbeat) || heartbeat < 0 || heartbeat > MOST_HEARTBEAT)
+    throw refuse(`'?heartbeat=' is no number of seconds from 0 to ${MOST_HEARTBEAT}`)
   const hostname = parsed.hostname.replace(/^\[|\]$/g, '')
   const port = Number(parsed.port) || (protocol === 'amqp' ? 5672 : 5671)
   const vhost = parsed.pathname.slice(1)
-  const username = decoded(parsed.username, 'user') || env.REPRIEVE_RABBITMQ_USER
-  const password = decoded(parsed.password, 'password') || env.REPRIEVE_RABBITMQ_PASSWORD
+  decoded(vhost, 'the virtual host', refuse) // by the client, later
+  const username = decoded(parsed.username, 'the user', refuse) || env.REPRIEVE_RABBITMQ_USER
+  const password = decoded(parsed.password, 'the password', refuse) || env.REPRIEVE_RABBITMQ_PASSWORD
   return {
     server: {
       protocol,
@@ -73,14 +80,6 @@ const noFiles = (asked: URLSearchParams): TlsFiles => {
   const name = ['ca', 'cert', 'key'].find((each) => asked.has(each))
   if (name) throw refuse(`'?${name}=' is for amqps://, and amqp:// speaks no TLS`)
   return {}
-}
-
-const decoded = (text: string, what: string): string => {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    throw refuse(`the ${what} has a '%' in it that stands for nothing: write it as %25`)
-  }
 }
 
 const refuse = (why: string): ReprieveError =>

@@ -1,9 +1,12 @@
+import type { About } from '../../contracts/journal.ts'
 import type { Clock } from '../../contracts/tools.ts'
 import type { Delivery, Settled, Settlement } from '../../contracts/transport.ts'
 import { ReprieveError } from '../../core/error.ts'
+import type { Fate } from './batch.ts'
 import { replyCode } from './client.ts'
 import { copyOf, type Home } from './copies.ts'
-import type { Fate, Outlet } from './outlet.ts'
+import { buriedRaw } from './last-resort.ts'
+import type { Outlet } from './outlet.ts'
 import { type Handed, NONE, type Session, tagOf } from './session.ts'
 import type { Outgoing } from './write.ts'
 
@@ -14,18 +17,20 @@ export interface Desk {
   readonly place: string
   /** Declares again what burials need, where someone took it away. */
   mend(): Promise<void>
+  tell(error: Error, about: About): void
 }
 
 /** New homes first, all of them at once; then the old ones are given up. */
 export const settleOn = async (
   session: Session,
   batch: readonly Settlement[],
-  { home, outlet, clock, place, mend }: Desk,
+  { home, outlet, clock, place, mend, tell }: Desk,
 ): Promise<readonly Settled[]> => {
   const answers: Settled[] = new Array(batch.length).fill('done')
   const tags: number[] = new Array(batch.length).fill(NONE)
   const copies: Outgoing[] = []
   const owners: number[] = []
+  const raw = new Set<number>()
   const now = clock.now()
   batch.forEach((settlement, i) => {
     const { delivery } = settlement
@@ -50,11 +55,17 @@ export const settleOn = async (
     fates.forEach((fate, n) => {
       if (fate === 'kept') return
       const i = owners[n]!
+      const told = session.ended() ? undefined : buriedRaw(batch[i]!, fate, home)
+      if (told) {
+        raw.add(i)
+        tell(told.error, told.about)
+        return
+      }
       answers[i] = session.ended() ? 'lost' : failure(fate, copies[n]!, place)
       hold(batch[i]!.delivery, tags[i]!) // still ours: it may be settled again
     })
   }
-  giveUp(session, batch, tags, answers)
+  giveUp(session, batch, tags, answers, raw)
   return answers
 }
 
@@ -74,16 +85,20 @@ const giveUp = (
   batch: readonly Settlement[],
   tags: readonly number[],
   answers: Settled[],
+  raw: ReadonlySet<number>,
 ): void => {
   const acked: number[] = []
+  const rejected: number[] = []
   const returned: number[] = []
   for (let i = 0; i < batch.length; i++) {
     if (answers[i] !== 'done') continue
     if (session.ended()) answers[i] = 'lost'
+    else if (raw.has(i)) rejected.push(tags[i]!)
     else (batch[i]!.do === 'give back' ? returned : acked).push(tags[i]!)
   }
   // returns first: an acknowledgement may stand for all before it
   if (returned.length > 0) session.giveBack(returned)
+  if (rejected.length > 0) session.reject(rejected)
   if (acked.length > 0) session.acknowledge(acked)
 }
 

@@ -12,6 +12,7 @@ const broker = (delivered: number) => {
   }
   return {
     giveBack: (tag: number) => open.delete(tag),
+    open: () => open.size,
     apply: ({ upTo, single }: Frames) => {
       acked.length = 0
       for (const tag of single) take(tag)
@@ -39,6 +40,20 @@ describe('acknowledgements', () => {
     expect(tags.ack([7])).toEqual({ upTo: 7, single: [] })
   })
 
+  it('one that stays open costs nothing, however many pass it', () => {
+    const tags = freshTags()
+    let runs = 0
+    for (let tag = 2; tag < 100_000; tag += 2) {
+      tags.ack([tag + 1])
+      tags.skip([tag])
+      runs = Math.max(runs, tags.runs())
+    }
+    expect(runs).toBeLessThan(3)
+    expect(tags.ack([1])).toEqual({ upTo: 1, single: [] })
+    expect(tags.runs()).toBe(0)
+    expect(tags.ack([100_000])).toEqual({ upTo: 100_000, single: [] })
+  })
+
   it('in any order and grouping, each frame acknowledges just what was asked for', () => {
     const order = fc.shuffledSubarray([...Array(30).keys()].map((n) => n + 1))
     fc.assert(
@@ -53,6 +68,7 @@ describe('acknowledgements', () => {
             for (const tag of group) theirs.giveBack(tag)
             ours.skip(group)
           } else expect(theirs.apply(ours.ack(group))).toEqual([...group].sort((a, b) => a - b))
+          expect(ours.runs()).toBeLessThanOrEqual(theirs.open())
         }
       }),
     )

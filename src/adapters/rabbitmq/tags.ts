@@ -13,20 +13,33 @@ export interface Tags {
   /** These were settled in another way. */
   skip(tags: readonly number[]): void
   ack(tags: readonly number[]): Frames
+  /** How many runs of tags are remembered: no more than are open, however many pass one that stays open. */
+  runs(): number
 }
 
 export const freshTags = (): Tags => {
-  /** The lowest open one; above it, those that were settled out of turn. */
+  /** The lowest open one. Above it, of each run of those that were settled out of turn, its first → its last, and back. */
   let lowest = 1
-  const ahead = new Set<number>()
+  const lasts = new Map<number, number>()
+  const firsts = new Map<number, number>()
   const settle = (tag: number): boolean => {
-    if (tag !== lowest) {
-      ahead.add(tag)
-      return false
+    const turn = tag === lowest
+    if (turn && lasts.size === 0) {
+      lowest++
+      return true
     }
-    do lowest++
-    while (ahead.delete(lowest))
-    return true
+    const last = lasts.get(tag + 1) ?? tag
+    if (last !== tag) lasts.delete(tag + 1)
+    if (turn) {
+      firsts.delete(last)
+      lowest = last + 1
+      return true
+    }
+    const first = firsts.get(tag - 1) ?? tag
+    if (first !== tag) firsts.delete(tag - 1)
+    lasts.set(first, last)
+    firsts.set(last, first)
+    return false
   }
   return {
     skip: (tags) => {
@@ -41,5 +54,6 @@ export const freshTags = (): Tags => {
       }
       return { upTo, single }
     },
+    runs: () => lasts.size,
   }
 }

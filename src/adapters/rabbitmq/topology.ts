@@ -3,7 +3,14 @@ import type { Destination, Subscription } from '../../contracts/transport.ts'
 import { ReprieveError } from '../../core/error.ts'
 import type { Millis } from '../../core/time.ts'
 import { within } from '../../core/within.ts'
-import { type Channel, type Connection, closeQuietly, type QueueOptions, replyCode } from './client.ts'
+import {
+  type Channel,
+  type Connection,
+  closeQuietly,
+  isDown,
+  type QueueOptions,
+  replyCode,
+} from './client.ts'
 import { bindingOf, exchangeOfDead, HOME, HOMELESS, queueOf, tierName } from './names.ts'
 import { openWithin, PATIENCE } from './patience.ts'
 
@@ -29,7 +36,8 @@ export const declareExchange =
 /**
  * exchange —topic→ queue  ·  home —its name→ queue  ·  <queue>.dlx —name→ each destination
  *
- * The queue's own dead-letter arguments are a net for what others reject there: our burials are publishes.
+ * The queue's own dead-letter arguments are a net for what others reject there, and for what is too large to be published
+ * as a letter: all other burials of ours are publishes.
  */
 export const declareSubscription =
   (to: Subscription, exchange: string, type: 'quorum' | 'classic') =>
@@ -75,7 +83,7 @@ export const declareDestination =
     try {
       await channel.checkQueue(destination.name)
     } catch (error) {
-      if (replyCode(error) !== 404) throw error
+      if (replyCode(error) !== 404 || isDown((error as Error).message)) throw error
       if (destination.foreign) throw missing(destination.name)
       const second = await spare()
       await second.assertQueue(destination.name, destinationOptions(destination))
@@ -134,11 +142,14 @@ export const declareOn = async (
   declare: Declare,
 ): Promise<void> => {
   const channels: Channel[] = []
+  let over = false
   const late = () => new Error(`no answer within ${PATIENCE} ms`)
   const spare = async (): Promise<Channel> => {
     const channel = await openWithin(clock, connection.createChannel(), late)
     channels.push(channel)
-    return channel
+    if (!over) return channel
+    void closeQuietly(channel)
+    throw late()
   }
   const work = spare().then((channel) => declare(channel, spare))
   try {
@@ -146,6 +157,7 @@ export const declareOn = async (
   } catch (error) {
     throw explain(error as Error, place)
   } finally {
+    over = true
     for (const channel of channels) void closeQuietly(channel)
   }
 }

@@ -11,6 +11,9 @@ export const unavailable = (
   return new ReprieveError('unavailable', `RabbitMQ at ${place}: ${what}${why}`, { ...options, cause })
 }
 
+export const isUnavailable = (error: unknown): boolean =>
+  error instanceof ReprieveError && error.code === 'unavailable'
+
 export const closedError = (place: string): ReprieveError =>
   new ReprieveError('closed', `the transport to RabbitMQ at ${place} is closed`)
 

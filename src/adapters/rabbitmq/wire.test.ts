@@ -116,6 +116,17 @@ describe('a parcel on the wire', () => {
     expect(read(arrived(written, BROKERS))).toEqual({ parcel, redelivered: true })
   })
 
+  it('that an office sent back as someone else’s is a new life of it, and its own trail says more', () => {
+    const headers = { 'x-replayed-letter': '01a1eb23-d87b-7000-9871-10e02f4f9a61', 'x-replay-attempt': '3' }
+    const back = read(arrived(writeEvent(parcel.event, to), headers))
+    expect(back.parcel.trail).toEqual({ ...freshTrail, generation: 3 })
+    expect(read(arrived(writeParcel(parcel, to), headers)).parcel.trail).toEqual(parcel.trail)
+    const odd = read(
+      arrived(writeEvent(parcel.event, to), { 'x-replayed-letter': 'x', 'x-replay-attempt': '3' }),
+    )
+    expect(odd.parcel.trail).toEqual(freshTrail)
+  })
+
   it('that is broken stays broken', () => {
     expect(read(arrived(writeParcel(parcel, to, 'it was no JSON'))).broken).toBe('it was no JSON')
   })

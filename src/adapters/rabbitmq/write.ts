@@ -1,6 +1,5 @@
 import { toMessage } from '../../core/cloudevents.ts'
-import { ReprieveError } from '../../core/error.ts'
-import { checkEvent, type Event } from '../../core/event.ts'
+import type { Event } from '../../core/event.ts'
 import { copyId, type Parcel } from '../../core/parcel.ts'
 import type { Millis } from '../../core/time.ts'
 import { encodeTrail } from '../../core/trail.ts'
@@ -66,15 +65,3 @@ const compose = (
 }
 
 const fits = (text: string): boolean => text.length <= 80 || Buffer.byteLength(text) <= MAX_SHORT_BYTES
-
-/** Throws `bad_event` for what can't be carried, before anything is sent. */
-export const checkCarried = (event: Event): void => {
-  checkEvent(event)
-  for (const name in event.headers) {
-    if (name.length <= 60 || Buffer.byteLength(name) <= 200) continue
-    throw new ReprieveError(
-      'bad_event',
-      `event ${event.id}: the header name '${name.slice(0, 40)}…' is too long, RabbitMQ carries 200 bytes`,
-    )
-  }
-}

@@ -28,6 +28,10 @@ describe('a redis URL', () => {
     ['redis://host/x', 'the database in it is no number'],
     ['redis://host?prefix={a}', "'?prefix=' is a word without braces"],
     ['redis://host?timeout=1', "'?timeout=' is no whole number"],
+    ['redis://u:4711/se@host', "'@' behind the host"],
+    ['redis://u:4711?se@host', "'@' behind the host"],
+    ['redis://host?p$=1', 'a parameter in it is not known'],
+    ['redis://u:%zz@host', "has a '%' in it"],
     ['redis:', 'this is not a redis:// or rediss:// URL'],
   ])('%s is refused: %s', (url, why) => {
     expect(() => readUrl(url)).toThrow(

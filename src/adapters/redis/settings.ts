@@ -1,5 +1,6 @@
 import { ReprieveError } from '../../core/error.ts'
 import type { Millis } from '../../core/time.ts'
+import { decoded, parameter, strayAt } from '../../core/url.ts'
 
 export interface Settings {
   readonly host: string
@@ -21,12 +22,14 @@ const TIMEOUT: Millis = 10_000
 
 /** redis[s]://user:password@host:6379/database?prefix=reprieve&timeout=10000 */
 export const readUrl = (url: string): Settings => {
+  const stray = strayAt(url)
+  if (stray) throw refuse(stray)
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   if (!parsed?.hostname || !/^rediss?:$/.test(parsed.protocol)) {
     throw refuse('this is not a redis:// or rediss:// URL with a host in it')
   }
   const asked = parsed.searchParams
-  for (const name of asked.keys()) if (!OURS.includes(name)) throw refuse(`'?${name}=' is not known`)
+  for (const name of asked.keys()) if (!OURS.includes(name)) throw refuse(`${parameter(name)} is not known`)
   const database = parsed.pathname.slice(1)
   if (!/^\d{0,5}$/.test(database)) throw refuse('the database in it is no number')
   const prefix = asked.get('prefix') ?? 'reprieve'
@@ -41,8 +44,8 @@ export const readUrl = (url: string): Settings => {
     host: parsed.hostname.replace(/^\[|\]$/g, ''),
     port,
     tls: parsed.protocol === 'rediss:',
-    username: parsed.username === '' ? undefined : decodeURIComponent(parsed.username),
-    password: parsed.password === '' ? undefined : decodeURIComponent(parsed.password),
+    username: parsed.username === '' ? undefined : decoded(parsed.username, 'the user', refuse),
+    password: parsed.password === '' ? undefined : decoded(parsed.password, 'the password', refuse),
     database: Number(database),
     place: `${parsed.hostname}:${port}${parsed.pathname.length > 1 ? parsed.pathname : ''}`,
     prefix,

@@ -1,0 +1,55 @@
+import type { Message } from './client.ts'
+import { tierName } from './names.ts'
+import type { Outgoing } from './write.ts'
+
+/** What became of a message: it is durable · no queue takes it · refused, or unknown, so that it may be sent again. */
+export type Fate = 'kept' | 'unroutable' | Error
+
+/** Messages that were sent together, and what became of each. */
+export interface Batch {
+  readonly items: readonly Outgoing[]
+  readonly fates: Fate[]
+  readonly unroutable: Set<number>
+  /** Made when the first message comes back. */
+  index?: ReadonlyMap<string, readonly number[]>
+  left: number
+  moved: boolean
+  over: boolean
+  end(): void
+}
+
+export const settleFate = (batch: Batch, i: number, fate: Fate): void => {
+  if (batch.over) return
+  batch.fates[i] = fate
+  batch.moved = true
+  if (--batch.left === 0) batch.end()
+}
+
+/**
+ * A returned message is confirmed too, and comes back without a number. Whatever is on its way with the same
+ * address and id is taken for it: at worst one that was kept is sent again.
+ */
+export const markReturned = (batches: ReadonlySet<Batch>, { fields, properties }: Message): void => {
+  const returned = sameness(fields.exchange, fields.routingKey, properties.messageId)
+  for (const batch of batches) {
+    batch.index ??= indexOf(batch.items)
+    for (const i of batch.index.get(returned) ?? []) batch.unroutable.add(i)
+  }
+}
+
+const indexOf = (items: readonly Outgoing[]): Map<string, number[]> => {
+  const index = new Map<string, number[]>()
+  items.forEach((item, i) => {
+    const name = sameness(throughOf(item), item.key, item.options.messageId)
+    const there = index.get(name)
+    if (there) there.push(i)
+    else index.set(name, [i])
+  })
+  return index
+}
+
+const sameness = (exchange: string, key: string, id: string | undefined): string =>
+  `${exchange}\n${key}\n${id ?? ''}`
+
+export const throughOf = ({ exchange, tier }: Outgoing): string =>
+  tier === undefined ? exchange : tierName(tier)
