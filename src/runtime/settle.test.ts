@@ -201,4 +201,35 @@ describe('the settler', () => {
     expect(await clock.runUntil(answer)).toBe(down)
     expect(log.slice(-2)).toEqual(['settle give back a', 'finish a free'])
   })
+
+  describe('what the broker will never carry', () => {
+    const tooLarge = new ReprieveError('bad_event', 'too large')
+    const refusing = () => bench(({ do: what }) => (what === 'ack' ? 'done' : tooLarge))
+    const bury = (from: Delivery): Step =>
+      ({ do: 'bury', delivery: from, to: 'dlq', letter: {}, held: held(from.parcel.event.id) }) as Step
+
+    it('waits with the companion, and its attempt is spent', async () => {
+      const { settler, log, clock } = refusing()
+      expect(await clock.runUntil(settler.settle(later('a')))).toBe('done')
+      expect(log).toEqual(['settle later a', 'forward 1', 'settle ack a', 'finish a spent'])
+    })
+
+    it('goes to the companion as it came where it was to be buried, and is not called buried by that', async () => {
+      const { settler, log, clock, companion } = refusing()
+      const moved: unknown[] = []
+      companion.forward = async (_, parcels) => void moved.push(...parcels)
+      const from = delivery('a')
+      const due = clock.now()
+      expect(await clock.runUntil(settler.settle(bury(from)))).toBe(tooLarge)
+      expect(moved).toEqual([{ ...from.parcel, due }])
+      expect(log).toEqual(['settle bury a', 'settle ack a', 'finish a free'])
+    })
+
+    it('stays where it is when it can not even be read: the companion would not know', async () => {
+      const { settler, log, clock } = bench(({ do: what }) => (what === 'bury' ? tooLarge : 'done'))
+      await clock.runUntil(settler.settle(bury({ ...delivery('a'), broken: 'no JSON' })))
+      expect(log.at(-2)).toBe('settle give back a')
+      expect(log).not.toContain('forward 1')
+    })
+  })
 })

@@ -4,6 +4,7 @@ import type { Address, Delivery, Inlet, Settled, Settlement, Transport } from '.
 import { ReprieveError } from '../core/error.ts'
 import { type Ending, endingOf, type Held } from '../core/ledger.ts'
 import type { Parcel } from '../core/parcel.ts'
+import type { Instant } from '../core/time.ts'
 import { about } from './about.ts'
 
 /** What is to be done with a delivery: a settlement, or a move to the companion. `held` is the claim it ends. */
@@ -107,7 +108,8 @@ export const createSettler = ({
 
   /**
    * What would not go is tried again while others pass; in the end it is handed back, so that it has a home. Not
-   * while the broker is down: what was decided would only run again, maybe beside a copy that did arrive.
+   * while the broker is down: what was decided would only run again, maybe beside a copy that did arrive. What the
+   * broker will never carry, however often it is tried, finds its home with the companion.
    */
   const conclude = (entry: Entry, settled: Settled): void => {
     if (!(settled instanceof Error) || entry.tries >= TRIES || abandon?.aborted) {
@@ -127,8 +129,14 @@ export const createSettler = ({
       retryIn,
       about: about(address.service, address.topic, delivery.parcel.event),
     })
-    const next: Entry =
-      entry.tries < TRIES
+    const aside = companion && isRefused(settled) && asideOf(entry.step, clock.now())
+    const next: Entry = aside
+      ? {
+          ...entry,
+          step: { ...aside, ...(held && { held }) },
+          ...(entry.step.do === 'bury' && { gaveUp: settled }),
+        }
+      : entry.tries < TRIES
         ? entry
         : { ...entry, step: { do: 'give back', delivery, ...(held && { held }) }, gaveUp: settled }
     void clock.sleep(retryIn, waits ? stop : undefined).then(() => gather(next))
@@ -231,5 +239,18 @@ const endOf = (step: Step) =>
     : endingOf(step, step.delivery.parcel.trail)
 
 const isDown = (error: Error): boolean => error instanceof ReprieveError && error.code === 'unavailable'
+
+const isRefused = (error: Error): boolean => error instanceof ReprieveError && error.code === 'bad_event'
+
+/**
+ * A retry waits there. A letter can't be handed over, but its event can, as it came: what fails there once more is buried
+ * there. Not what can't be read: that it is broken would be forgotten on the way.
+ */
+const asideOf = (step: Step, now: Instant): Step | undefined => {
+  const { delivery } = step
+  if (step.do === 'later') return { do: 'companion', delivery, parcel: step.parcel }
+  if (step.do !== 'bury' || delivery.broken !== undefined) return undefined
+  return { do: 'companion', delivery, parcel: { ...delivery.parcel, due: now } }
+}
 
 const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)))

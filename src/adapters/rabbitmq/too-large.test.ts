@@ -11,7 +11,6 @@ import { extendTrail } from '../../core/trail.ts'
 
 /** What the broker takes, in bytes. */
 const LIMIT = 50_000
-const LOWERED = 20_000
 
 const failure: Failure = {
   category: 'permanent',
@@ -80,34 +79,48 @@ describeOwnBroker('what is larger than RabbitMQ takes', () => {
     await transport.close()
   })
 
-  it('as a letter: the broker itself buries the message as it is, and the error it died of is told', async () => {
+  it('as a letter or a retry, it is refused and stays ours; who fell with it is settled by another try', async () => {
     const { to, transport, inlet } = await opened()
-    const big = weighing(40_000, { id: 'big' })
-    await transport.publish(to.topic, [big, makeEvent({ id: 'beside' }), makeEvent({ id: 'plain' })])
+    await transport.publish(to.topic, [weighing(40_000), makeEvent({ id: 'beside' }), makeEvent()])
     const [one, beside, plain] = (await take(inlet, 3)) as [Delivery, Delivery, Delivery]
-    const seen = desk.facts.length
-    const settled = await inlet.settle([
-      burial(one, to, to.destinations[1]!.name),
-      retry(beside),
-      { do: 'ack', delivery: plain },
+    const refused = expect.objectContaining({ code: 'bad_event' })
+    expect(await inlet.settle([burial(one, to), retry(beside), { do: 'ack', delivery: plain }])).toEqual([
+      refused,
+      expect.objectContaining({ code: 'unavailable' }),
+      'done',
     ])
-    expect(settled).toEqual(['done', expect.objectContaining({ code: 'unavailable' }), 'done'])
-    expect(await inlet.settle([retry(beside)])).toEqual(['done'])
-    const office = await transport.collect(to.destinations[0]!)
-    const letter = await takeOne(office)
+    expect(await inlet.settle([burial(one, to), retry(beside)])).toEqual([refused, 'done'])
+    expect(await inlet.settle([{ do: 'give back', delivery: one }])).toEqual(['done'])
+    expect(idsOf(await take(inlet, 2))).toEqual(idsOf([one, beside]))
+    await transport.close()
+  })
+
+  const unreadable = async (to: Subscription, body: Buffer) => {
+    const channel = await desk.channel()
+    const options = { contentType: 'application/cloudevents+json', messageId: 'no-json' }
+    channel.sendToQueue(`${to.service}.${to.topic}`, body, options)
+  }
+
+  it('as a letter of what can not be read: the broker itself buries the message as it is, and that is told', async () => {
+    const { to, transport, inlet } = await opened()
+    const body = randomBytes(40_000)
+    await unreadable(to, body)
+    const delivery = await takeOne(inlet)
+    expect(delivery.broken).toBeDefined()
+    const seen = desk.facts.length
+    expect(await inlet.settle([burial(delivery, to, to.destinations[1]!.name)])).toEqual(['done'])
+    const letter = await takeOne(await transport.collect(to.destinations[0]!))
     expect(letter).toMatchObject({ found: { reason: 'rejected', topic: `${to.service}.${to.topic}` } })
-    expect(letter.parcel.event).toEqual(big)
+    expect(letter.parcel.event).toMatchObject({ id: 'no-json', data: body })
     const [fact] = troubles(seen)
-    expect(fact).toMatchObject({ about: { service: to.service, topic: to.topic, event: 'big' } })
-    expect(fact!.error.message).toMatch(/no such order/)
-    expect(fact!.error.message).toContain(to.destinations[0]!.name)
-    expect((await take(inlet, 2, 500)).map(({ parcel }) => parcel.event.id)).toEqual(['beside'])
+    expect(fact).toMatchObject({ about: { service: to.service, topic: to.topic, event: 'no-json' } })
+    expect(fact!.error.message).toContain(`to '${to.destinations[0]!.name}'`)
     await transport.close()
   })
 
   it('as a letter of which something was taken out, it stays where it is: its message would show it', async () => {
     const { to, transport, inlet } = await opened()
-    await transport.publish(to.topic, [weighing(40_000)])
+    await unreadable(to, randomBytes(40_000))
     const delivery = await takeOne(inlet)
     const whole = burial(delivery, to)
     const redacted: Settlement = { ...whole, letter: { ...whole.letter, redacted: { at: ['$.card'] } } }
@@ -115,27 +128,5 @@ describeOwnBroker('what is larger than RabbitMQ takes', () => {
     expect(await inlet.settle([{ do: 'give back', delivery }])).toEqual(['done'])
     expect(await takeOne(inlet)).toMatchObject({ redelivered: true })
     await transport.close()
-  })
-
-  it('as a retry, for the limit was lowered: it is buried as it is, and what only waits stays', async () => {
-    const { to, transport } = await opened()
-    await transport.publish(to.topic, [weighing(40_000, { id: 'failed' }), weighing(40_000, { id: 'held' })])
-    await transport.close()
-    await own.control('eval', `application:set_env(rabbit, max_message_size, ${LOWERED}).`)
-    try {
-      const later = await desk.transport()
-      const inlet = await later.subscribe(to)
-      const [failed, held] = (await take(inlet, 2)) as [Delivery, Delivery]
-      const seen = desk.facts.length
-      const hold: Settlement = { do: 'later', delivery: held, parcel: held.parcel }
-      expect(await inlet.settle([hold])).toEqual([expect.objectContaining({ code: 'bad_event' })])
-      expect(await inlet.settle([retry(failed)])).toEqual(['done'])
-      const letter = await takeOne(await later.collect(to.destinations[0]!))
-      expect(letter.parcel.event).toEqual(failed.parcel.event)
-      expect(troubles(seen).at(-1)!.error.message).toMatch(/no such order/)
-      await later.close()
-    } finally {
-      await own.control('eval', `application:set_env(rabbit, max_message_size, ${LIMIT}).`)
-    }
   })
 })

@@ -36,8 +36,8 @@ export const declareExchange =
 /**
  * exchange —topic→ queue  ·  home —its name→ queue  ·  <queue>.dlx —name→ each destination
  *
- * The queue's own dead-letter arguments are a net for what others reject there, and for what is too large to be published
- * as a letter: all other burials of ours are publishes.
+ * The queue's own dead-letter arguments are a net for what others reject there, and for what can't be read and is
+ * too large to be published as a letter: all other burials of ours are publishes.
  */
 export const declareSubscription =
   (to: Subscription, exchange: string, type: 'quorum' | 'classic') =>
