@@ -2,8 +2,10 @@ import { ReprieveError } from '../../core/error.ts'
 
 export type {
   Admin,
+  Base,
   Broker,
   ClusterMetadata,
+  Connection,
   Consumer,
   GroupPartitionsAssigner,
   Producer,
