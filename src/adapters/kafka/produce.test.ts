@@ -67,7 +67,7 @@ const scripted = (answers: Answer[], { partitionsCount = 3, unseen = 0, away = f
       },
     },
   } as unknown as Wire
-  return { send: produceBy(wire).send, asked, looks }
+  return { send: produceBy(wire).send, asked, looks, clock }
 }
 
 /** The batches of a request: its topics, their partitions, and what is written to each. */
@@ -86,6 +86,7 @@ const requestIn = (bytes: Buffer) => {
       place: `${topic}/${partition}`,
       producer: readBatches(batch, () => batch)[0]!.producerId,
       first: batch.readInt32BE(53),
+      at: Number(batch.readBigInt64BE(27)),
       batch: batch.toString('hex'),
     }))
 }
@@ -105,6 +106,12 @@ describe('records that are produced', () => {
         { place: 'bills/1', first: 0, producer: 1n },
       ],
     ])
+  })
+
+  it('are as old as our clock says', async () => {
+    const { send, asked, clock } = scripted([])
+    await send([record(0)])
+    expect(asked).toMatchObject([[{ at: clock.now() }]])
   })
 
   it('are sent again to the byte where the answer was lost, and the broker says that it has them', async () => {
