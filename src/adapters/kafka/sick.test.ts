@@ -212,6 +212,13 @@ describeOwnKafka('three kafka brokers of which one is sick', () => {
     const before = eventsFor(0, 1, 2)
     await publish(transport, to.topic, before)
     await handled(done, before)
+    const membersOf = (without?: number) =>
+      plainly(async (admin) => {
+        const groups = await admin.describeGroups({ groups: [to.consumerGroup] })
+        return [...groups.get(to.consumerGroup)!.members.keys()]
+      }, without)
+    const members = await membersOf()
+    expect(members).toHaveLength(1)
     kafka.freeze(0)
     try {
       const meanwhile = eventsFor(0, 1, 2, 0, 1, 2)
@@ -226,6 +233,8 @@ describeOwnKafka('three kafka brokers of which one is sick', () => {
       expect(await timed(publish(transport, to.topic, later).then(() => handled(done, later)))).toBeLessThan(
         10_000,
       )
+      // its place in the consumer group was kept meanwhile
+      expect(await membersOf(0)).toEqual(members)
       // and whoever begins now is not kept either
       const opened = await open(url, tools)
       const fresh = eventsFor(0, 1, 2)
