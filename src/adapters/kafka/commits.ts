@@ -1,3 +1,5 @@
+import type { Clock } from '../../contracts/tools.ts'
+import type { Millis } from '../../core/time.ts'
 import type { Tenure } from './holding.ts'
 import { encodeMark } from './marks.ts'
 import type { Committed, Membership, Offsets } from './offsets.ts'
@@ -8,18 +10,27 @@ export type Outcomes = ReadonlyMap<Tenure, Committed>
 export interface Commits {
   /** Commits what is finished, in one request with whatever else has come in since the last one was sent. */
   flush(tenures: Iterable<Tenure>): Promise<Outcomes>
-  /** Commits in another way, while no other commit is under way; fenced where there is no membership. */
+  /**
+   * Commits in another way, while no other commit is under way; fenced where there is no membership. Error: also where its
+   * turn did not come in time, and then it never does.
+   */
   alone(commit: (as: Membership, out: (tenure: Tenure) => number) => Promise<Committed>): Promise<Committed>
 }
 
 interface State {
+  readonly clock: Clock
   steady(): Promise<void>
   membership(): Membership | undefined
   /** How many of its unfinished records may be out until the next commit. */
   out(tenure: Tenure): number
 }
 
-export const commitsOf = (offsets: Offsets, { steady, membership, out }: State): Commits => {
+/** For all that comes before it: other commits, and a rebalance. */
+export const TURN: Millis = 30_000
+/** A reason of our own: without one each abort makes an error with a stack. */
+const BEGUN = 'begun'
+
+export const commitsOf = (offsets: Offsets, { clock, steady, membership, out }: State): Commits => {
   let dirty = new Set<Tenure>()
   let last: Promise<unknown> = Promise.resolve()
   let next: Promise<Outcomes> | undefined
@@ -43,13 +54,23 @@ export const commitsOf = (offsets: Offsets, { steady, membership, out }: State):
       return next
     },
     alone: (commit) => {
+      const begun = new AbortController()
+      let late: Error | undefined
       const work = last.then(async (): Promise<Committed> => {
         await steady()
+        // whoever asked for it was told so, and asks again
+        if (late) return late
+        begun.abort(BEGUN)
         const as = membership()
         return as ? commit(as, out) : 'fenced'
       })
       last = work.catch(() => {}) // told to whoever asked for it; the next goes on
-      return work
+      const patience = clock.sleep(TURN, begun.signal).then(() => {
+        if (begun.signal.aborted) return work
+        late = new Error(`its turn did not come within ${TURN} ms`)
+        return late
+      })
+      return Promise.race([work, patience])
     },
   }
 }

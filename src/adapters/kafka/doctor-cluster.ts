@@ -3,12 +3,13 @@ import type { Found, NeededTopic } from './checks.ts'
 import { CODE, hasCode, reasonOf } from './errors.ts'
 import type { Wire } from './wire.ts'
 
-const FETCH = 1
-const OFFSET_COMMIT = 8
-/** The versions that are spoken here whatever else a broker can; both came with Kafka 3.1 at the latest. */
+/** The versions that are spoken here whatever else a broker can; all of them came with Kafka 3.1 at the latest. */
 const SPOKEN: readonly (readonly [key: number, version: number, name: string])[] = [
-  [FETCH, 13, 'Fetch'],
-  [OFFSET_COMMIT, 8, 'OffsetCommit'],
+  [0, 9, 'Produce'],
+  [1, 13, 'Fetch'],
+  [8, 8, 'OffsetCommit'],
+  [22, 4, 'InitProducerId'],
+  [28, 3, 'TxnOffsetCommit'],
 ]
 const BROKER = 4
 const CONNECT = 3000
@@ -73,7 +74,7 @@ const versions = async ({ admin }: Wire): Promise<readonly Found[]> => {
       level: 'wrong',
       where: 'brokers',
       what: `they don't speak ${names}`,
-      why: 'nothing can be consumed without it',
+      why: 'nothing can be consumed, published or retried without it',
       fix: 'use Kafka 3.1 or newer',
     },
   ]

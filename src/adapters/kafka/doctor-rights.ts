@@ -1,4 +1,5 @@
 import type { Found, NeededTopic } from './checks.ts'
+import { answerIn } from './detours.ts'
 import { CODE, hasCode, reasonOf } from './errors.ts'
 import type { Wire } from './wire.ts'
 
@@ -40,7 +41,12 @@ const describe = async ({ admin, client }: Wire, topics: readonly NeededTopic[])
   const { brokers } = await admin.metadata({ topics: [] })
   const connection = await admin.connections.get([...brokers.values()][0]!)
   const names = topics.map(({ name }) => name)
-  const answer = await client.metadataV12.api.async(connection, names, false, true)
+  const ask = client.metadataV12.api.async
+  const answer = await ask(connection, names, false, true).catch((error: unknown) => {
+    const known = answerIn(error)
+    if (known) return known as Awaited<ReturnType<typeof ask>>
+    throw error
+  })
   return new Map(
     answer.topics.map(({ name, partitions, topicAuthorizedOperations: bits }) => [
       name ?? '',

@@ -213,6 +213,7 @@ const clock = async (
         timestamp: LATEST_TIME,
       })),
     }))
+  if (asked.length === 0) return []
   try {
     const answers = await admin.listOffsets({ topics: asked })
     const now = tools.clock.now()

@@ -194,13 +194,20 @@ describe('what a cluster says of itself', () => {
     const admin = {
       metadata: async () => ({ brokers: new Map([[1, {}]]) }),
       listApis: async () => [
+        { apiKey: 0, minVersion: 0, maxVersion: 8 },
         { apiKey: 1, minVersion: 0, maxVersion: 12 },
         { apiKey: 8, minVersion: 0, maxVersion: 8 },
+        { apiKey: 22, minVersion: 0, maxVersion: 3 },
+        { apiKey: 28, minVersion: 0, maxVersion: 2 },
       ],
       describeConfigs: async () => [{ configs: [{ name: 'offsets.retention.minutes', value: '60' }] }],
     }
     expect(await cluster(wireOf(admin))).toEqual([
-      expect.objectContaining({ check: 'kafka-version', level: 'wrong', what: "they don't speak Fetch 13" }),
+      expect.objectContaining({
+        check: 'kafka-version',
+        level: 'wrong',
+        what: "they don't speak Produce 9, Fetch 13, InitProducerId 4, TxnOffsetCommit 3",
+      }),
       expect.objectContaining({
         check: 'kafka-offsets',
         level: 'risky',

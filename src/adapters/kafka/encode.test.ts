@@ -24,7 +24,9 @@ const records = fc.array(
         nil: undefined,
       },
     ),
-    headers: fc.array(fc.tuple(bytes(40), bytes(300)), { maxLength: 70 }).map((pairs) => pairs.flat()),
+    headers: fc
+      .array(fc.tuple(bytes(40), fc.option(bytes(300), { nil: undefined })), { maxLength: 70 })
+      .map((pairs) => pairs.flat()),
     bytes: fc.constant(0),
     partition: fc.constant(0),
   }),
@@ -59,11 +61,11 @@ describe('a batch of records', () => {
         expect(batch).toMatchObject({ count: some.length, timestamp: NOW, producerId: by.producerId })
         const found: unknown[] = []
         eachRecord(batch!, (offset, at, record) => {
-          const headers: Buffer[] = []
+          const headers: (Buffer | undefined)[] = []
           const value = readFields(record, (from, nameAt, nameLength, valueAt, valueLength) => {
             headers.push(
               from.subarray(nameAt, nameAt + nameLength),
-              from.subarray(valueAt, valueAt + valueLength),
+              valueLength < 0 ? undefined : from.subarray(valueAt, valueAt + valueLength),
             )
           })
           found.push({ offset, at, key: keyOf(record) ?? undefined, value: value ?? undefined, headers })

@@ -4,6 +4,7 @@ import { CODE, isUnknownTopic } from './errors.ts'
 import { type FetchAnswer, fetchOnce } from './fetch.ts'
 import type { Tenure } from './holding.ts'
 import type { Member } from './member.ts'
+import { type Place, placeOf } from './offsets.ts'
 import { isHungry } from './tenure.ts'
 import { GLANCE } from './tiers.ts'
 import type { Wire } from './wire.ts'
@@ -16,10 +17,15 @@ export interface Fetching {
 const PARTITION_BYTES = 1024 * 1024
 const LONG_POLL: Millis = 500
 const LOOK_AGAIN: Millis = 5_000
+/** Where a partition has no leader. */
+const LOOK_SOON: Millis = 1_000
 const ANSWER: Millis = 15_000
 
 /** A partition, and the id under which its topic is fetched. */
 type Named = readonly [topicId: string, tenure: Tenure]
+
+const leaderOf = ({ topics }: ClusterMetadata, { topic, partition }: Place): number =>
+  topics.get(topic)?.partitions[partition]?.leader ?? -1
 
 /** Has records to be handed over now, so that it will want more soon. Held ones only wait. */
 const isBusy = (tenure: Tenure, now: number) =>
@@ -40,13 +46,16 @@ export const fetching = (wire: Wire, member: Member): Fetching => {
   const ids = new WeakMap<Tenure, string>()
   let nodes = 0
   let failures = 0
+  let unled = ''
 
   let known: { readonly at: number; readonly metadata: ClusterMetadata } | undefined
 
+  const isFresh = (now: number) => known !== undefined && now - known.at <= LOOK_AGAIN
+
   /** Looked up now and then, and after every trouble: this is asked at every turn. */
   const leaders = async (tenures: readonly Tenure[], now: number): Promise<ClusterMetadata> => {
-    const stale = !known || now - known.at > LOOK_AGAIN
-    if (!stale && tenures.every(({ topic }) => known!.metadata.topics.has(topic))) return known!.metadata
+    if (isFresh(now) && tenures.every(({ topic }) => known!.metadata.topics.has(topic)))
+      return known!.metadata
     const topics = new Set(tenures.map(({ topic }) => topic))
     const look = () => fetcher.metadata({ topics: [...topics] })
     known = { at: now, metadata: await within(ANSWER, clock, look) }
@@ -109,21 +118,22 @@ export const fetching = (wire: Wire, member: Member): Fetching => {
 
   /** One look around: starts what can be started, and answers how long until the next look at the latest. */
   const lookAround = async (): Promise<Millis | undefined> => {
-    if (underway.size > 0 && underway.size === nodes) return undefined // all are being asked
+    const now = clock.now()
+    // all are being asked; one that never answers may be no leader any more
+    if (underway.size > 0 && underway.size === nodes && isFresh(now)) return LOOK_AGAIN
     const tenures = [...member.tenures.values()]
     if (member.phase !== 'here' || tenures.length === 0) return undefined
-    const now = clock.now()
     const metadata = await leaders(tenures, now)
     await renew(tenures, metadata)
-    const led = Map.groupBy(
-      tenures,
-      (each) => metadata.topics.get(each.topic)?.partitions[each.partition]?.leader,
-    )
+    const led = Map.groupBy(tenures, (each) => leaderOf(metadata, each))
     nodes = led.size
-    let next: Millis | undefined
+    let next = missLeaders(
+      tenures.filter((each) => !metadata.brokers.has(leaderOf(metadata, each))),
+      now,
+    )
     for (const [node, ofNode] of led) {
-      const broker = node === undefined ? undefined : metadata.brokers.get(node)
-      if (node === undefined || !broker || underway.has(node)) continue
+      const broker = metadata.brokers.get(node)
+      if (!broker || underway.has(node)) continue
       const wanted = ofNode.filter(isHungry)
       // What is held up by a stuck record has no bell of its own.
       if (wanted.length < ofNode.length) next = Math.min(next ?? GLANCE, GLANCE)
@@ -140,6 +150,18 @@ export const fetching = (wire: Wire, member: Member): Fetching => {
       }
     }
     return next
+  }
+
+  /** Says once which partitions nobody leads, and looks again soon; the others go on meanwhile. */
+  const missLeaders = (tenures: readonly Tenure[], now: number): Millis | undefined => {
+    const names = tenures.map(placeOf).sort().join(', ')
+    if (names !== unled && names !== '') {
+      member.trouble('fetching', new Error(`no broker leads ${names}`), LOOK_SOON)
+    }
+    unled = names
+    if (names === '') return undefined
+    if (known && now - known.at >= LOOK_SOON) forget()
+    return LOOK_SOON
   }
 
   /** What was read of a topic that was deleted and made anew says nothing of the new one. */

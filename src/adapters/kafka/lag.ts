@@ -21,6 +21,8 @@ export const lagOf = async (wire: Wire, topics: Topics, group: Group, topic: str
   const others = places.filter((place) => !tenures.has(placeOf(place)))
   const ask = async () => {
     const ends = await listOffsets(wire, places, 'latest')
+    const unknown = places.filter((place) => !ends.has(placeOf(place)))
+    if (unknown.length > 0) throw new Error(`nobody tells where ${unknown.map(placeOf).join(', ')} ends`)
     const committed = others.length > 0 ? await offsets.committed(others) : new Map()
     const untouched = others.filter((place) => !committed.has(placeOf(place)))
     return { ends, committed, begins: await listOffsets(wire, untouched, 'earliest') }

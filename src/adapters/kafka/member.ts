@@ -9,6 +9,7 @@ import type { Host } from './host.ts'
 import { type Membership, type Offsets, offsetsOf, type Place, placeOf } from './offsets.ts'
 import { mayBeOut, startTenures } from './start.ts'
 import type { Wire } from './wire.ts'
+import { within } from './within.ts'
 
 /**
  * away: not joined yet · here: partitions are ours · finishing: nothing more is handed over, what is out may
@@ -88,6 +89,7 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
     while (phase === 'moving') await ringing.wait()
   }
   const commits = commitsOf(offsets, {
+    clock,
     steady,
     membership: () => membership,
     // While nothing more is handed over, what is out is known exactly.
@@ -109,7 +111,9 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
       if (wait <= 0) break
       await ringing.wait(wait)
     }
-    await commits.flush(tenures.values())
+    // no heartbeat goes out meanwhile: what a transaction keeps from being committed is written when it is known whose it is
+    const rest = Math.max(session / 3 - (clock.now() - since), GRACE)
+    await within(rest, clock, () => commits.flush(tenures.values())).catch(() => {})
   }
 
   const beforeJoin = async () => {

@@ -173,23 +173,34 @@ const judge = (code: number | undefined, error: unknown): Committed => {
   return code !== undefined && (FENCED as readonly number[]).includes(code) ? 'fenced' : (error as Error)
 }
 
-/** Where logs begin (`earliest`) or end. */
+/** Where logs begin (`earliest`) or end. Of partitions that nobody leads, or whose leader does not answer, nothing is told. */
 export const listOffsets = async (
-  { clerk }: Wire,
+  { clerk, tools }: Wire,
   places: readonly Place[],
   which: 'earliest' | 'latest',
 ): Promise<ReadonlyMap<string, number>> => {
   const found = new Map<string, number>()
   if (places.length === 0) return found
   const timestamp = which === 'earliest' ? -2n : -1n
-  const topics = [...Map.groupBy(places, ({ topic }) => topic)].map(([name, ofTopic]) => ({
-    name,
-    partitions: ofTopic.map(({ partition }) => ({ partitionIndex: partition, timestamp })),
-  }))
-  for (const { name, partitions } of await clerk.listOffsets({ topics })) {
-    for (const { partitionIndex, offset } of partitions) {
-      found.set(placeOf({ topic: name, partition: partitionIndex }), Number(offset))
+  const ask = async (some: readonly Place[]) => {
+    const topics = [...Map.groupBy(some, ({ topic }) => topic)].map(([name, ofTopic]) => ({
+      name,
+      partitions: ofTopic.map(({ partition }) => ({ partitionIndex: partition, timestamp })),
+    }))
+    for (const { name, partitions } of await clerk.listOffsets({ topics })) {
+      for (const { partitionIndex, offset } of partitions) {
+        found.set(placeOf({ topic: name, partition: partitionIndex }), Number(offset))
+      }
     }
   }
+  const names = [...new Set(places.map(({ topic }) => topic))]
+  const { topics } = await clerk.metadata({ topics: names, forceUpdate: true })
+  const led = Map.groupBy(
+    places,
+    ({ topic, partition }) => topics.get(topic)?.partitions[partition]?.leader ?? -1,
+  )
+  led.delete(-1)
+  // one that does not answer says nothing of the others
+  await Promise.allSettled([...led.values()].map((some) => within(ANSWER, tools.clock, () => ask(some))))
   return found
 }

@@ -21,8 +21,8 @@ export interface Outgoing {
   readonly key: Buffer | undefined
   /** undefined: no value at all. */
   readonly value: Buffer | undefined
-  /** Name, value, name, value … */
-  readonly headers: readonly Buffer[]
+  /** Name, value, name, value …; undefined: no value at all. */
+  readonly headers: readonly (Buffer | undefined)[]
   /** About as many as it takes in a batch. */
   readonly bytes: number
   /** By key, or in turn, where it is not given. */
@@ -52,6 +52,7 @@ export const loadsOf = (records: readonly Outgoing[]): readonly (readonly Outgoi
 /** As the client's producer takes it. */
 export const asMessage = ({ headers, ...record }: Outgoing) => {
   const pairs = new Map<Buffer, Buffer>()
+  // one without a value is written as such, though its types do not know of any
   for (let n = 0; n < headers.length; n += 2) pairs.set(headers[n]!, headers[n + 1]!)
   return { ...record, headers: pairs }
 }

@@ -95,11 +95,11 @@ export const passing = async (wire: Wire, group: Group, post: Post, topics: Topi
     written: Readonly<Record<string, string>>,
   ): Outgoing {
     const ours: Record<string, string> = { ...written, ...(redelivered && { [AGAIN]: '1' }) }
-    const headers: Buffer[] = []
+    const headers: (Buffer | undefined)[] = []
     const value = readFields(record!, (bytes, nameAt, nameLength, valueAt, valueLength) => {
       const name = bytes.subarray(nameAt, nameAt + nameLength)
       if (name.toString() in ours) return
-      headers.push(name, bytes.subarray(valueAt, valueAt + Math.max(0, valueLength)))
+      headers.push(name, valueLength < 0 ? undefined : bytes.subarray(valueAt, valueAt + valueLength))
     })
     for (const name in ours) headers.push(Buffer.from(name), Buffer.from(ours[name]!))
     const partition = to % topics.partitions(topic)

@@ -1,7 +1,17 @@
 import { ReprieveError } from '../../core/error.ts'
 import { CODE, errorOf, isOfTopic, unavailable } from './errors.ts'
+import {
+  answer,
+  type Consignment,
+  consign,
+  type Load,
+  nextLoad,
+  type Piece,
+  recordsOf,
+  unanswered,
+} from './loads.ts'
 import { type Place, placeOf } from './offsets.ts'
-import { BATCH_BYTES, type Outgoing, REQUEST_BYTES } from './outgoing.ts'
+import type { Outgoing } from './outgoing.ts'
 import { type Outcomes, produceBy } from './produce.ts'
 import type { Topics } from './topics.ts'
 import type { Wire } from './wire.ts'
@@ -15,118 +25,151 @@ export interface Post {
   idle(): Promise<void>
 }
 
-/** What one caller gave, and its answer. */
-interface Consignment {
-  readonly records: readonly Outgoing[]
-  readonly answers: (Error | undefined)[]
-  /** How many of its records have been taken, and how many answers are still out. */
-  taken: number
-  left: number
-  resolve(answers: readonly (Error | undefined)[]): void
-}
-
-/** The records of one request, in the order of their consignments. */
-type Load = readonly { readonly of: Consignment; readonly from: number; readonly to: number }[]
-
 /** For one load, its tries included. */
 const DELIVERY = 30_000
+/** Then the next load goes, without the partitions that this one still waits for. */
+const SLOW = 500
 /** A reason of our own: without one each abort makes an error with a stack. */
 const ANSWERED = 'answered'
 
 /**
  * One send at a time, each with all that has come in meanwhile: records are numbered, and sends that overtake
- * each other after an error would make doubles.
+ * each other after an error would make doubles. Only a partition whose leader is slow is waited for by itself.
  */
 export const postOffice = (wire: Wire, topics: Topics): Post => {
   const { client, settings, counts, tools } = wire
   const produce = produceBy(wire)
-  const queue: Consignment[] = []
+  let queue: Piece[] = []
   const turns = new Map<string, number>()
+  let busy = false
   let running: Promise<void> | undefined
-  let stuck: Error | undefined
+  /** Places that are still waited for; an error: for so long that nothing more is taken for them. */
+  const held = new Map<string, Error | undefined>()
+  /** What waits for them. */
+  let aside: Piece[] = []
+  const slow = new Set<Promise<void>>()
 
   const address = (record: Outgoing) => {
     if (record.partition !== undefined) return
     const { topic, key } = record
-    const count = topics.partitions(topic)
     // As the Java client does it, so that one key has one partition whoever publishes.
-    if (key && key.length > 0) record.partition = (client.murmur2(key) & 0x7fffffff) % count
+    if (key) record.partition = (client.murmur2(key) & 0x7fffffff) % topics.partitions(topic)
     else {
       const turn = turns.get(topic) ?? 0
       turns.set(topic, turn + 1)
-      record.partition = turn % count
+      const led = topics.led(topic)
+      record.partition = led[turn % led.length] ?? turn % topics.partitions(topic)
     }
   }
 
-  const deliver = async (load: Load): Promise<void> => {
+  const deliver = async (load: Load, durable?: Set<string>): Promise<void> => {
     counts.produces++
-    const outcomes = await produce.send(recordsOf(load))
+    const outcomes = await produce.send(recordsOf(load), durable)
     if (outcomes) await sortOut(load, outcomes)
-    else for (const { of, from, to } of load) answered(of, to - from)
+    else for (const { of, from, to } of load) for (let at = from; at < to; at++) answer(of, at)
   }
 
   /** Some partitions may have taken theirs. What was too large together, or beside a topic that is gone, is tried by itself. */
   const sortOut = async (load: Load, outcomes: Outcomes): Promise<void> => {
-    const singles = load.flatMap(({ of, from, to }) =>
-      Array.from({ length: to - from }, (_, n) => ({ of, from: from + n, to: from + n + 1 })),
-    )
+    const singles = unanswered(load)
     const loads = Map.groupBy(singles, ({ of, from }) => of.records[from]!.topic)
     // nobody was asked: one of the topics, and it is not said which
     if (loads.size > 1 && [...outcomes.values()].every((each) => each instanceof Error && isOfTopic(each))) {
       for (const ofTopic of loads.values()) await deliver(ofTopic)
       return
     }
-    const placed = Map.groupBy(singles, ({ of, from }) => placeOf(of.records[from] as Place))
-    for (const [place, letters] of placed) {
+    for (const [place, letters] of Map.groupBy(singles, placeIn)) {
       const outcome = outcomes.get(place)!
       const isTooLarge = outcome === CODE.tooLarge || outcome === CODE.recordListTooLarge
       const error = typeof outcome === 'number' ? errorOf(client, outcome) : outcome
       const reason = unavailable(settings.brokers, 'producing', error)
       for (const letter of letters) {
-        if (outcome === 0) answered(letter.of, 1)
+        const { of, from } = letter
+        const record = of.records[from]!
+        if (outcome === 0) answer(of, from)
         else if (isTooLarge && letters.length > 1) await deliver([letter])
         else {
-          if (!isTooLarge) topics.forget(letter.of.records[letter.from]!.topic)
-          const record = letter.of.records[letter.from]!
-          letter.of.answers[letter.from] = isTooLarge ? tooLarge(record, reason) : reason
-          answered(letter.of, 1)
+          if (!isTooLarge) topics.forget(record.topic)
+          answer(of, from, isTooLarge ? tooLarge(record, reason) : reason)
         }
       }
     }
   }
 
-  /** Nobody waits for ever: the next send has to, until this one has its answer. */
-  const giveUp = (load: Load) => {
+  /** What is durable is answered; the rest goes on by itself, and nothing else is sent to its partitions meanwhile. */
+  const putAside = (load: Load, durable: ReadonlySet<string>, work: Promise<void>) => {
+    const rest = unanswered(load).filter((piece) => {
+      const isDurable = durable.has(placeIn(piece))
+      if (isDurable) answer(piece.of, piece.from)
+      return !isDurable
+    })
+    const places = new Set(rest.map(placeIn))
+    for (const place of places) held.set(place, undefined)
+    const done = new AbortController()
+    const end = work.then(() => {
+      done.abort(ANSWERED)
+      for (const place of places) held.delete(place)
+      slow.delete(end)
+      resume()
+    })
+    slow.add(end)
+    void tools.clock.sleep(DELIVERY - SLOW, done.signal).then(() => {
+      if (!done.signal.aborted) giveUp(rest, places)
+    })
+  }
+  /** Nobody waits for ever: whatever is for the same partitions has to, until this has its answer. */
+  const giveUp = (rest: readonly Piece[], places: ReadonlySet<string>) => {
     const late = new Error(`no answer within ${DELIVERY} ms`)
-    stuck = unavailable(settings.brokers, 'producing', late)
-    for (const { of } of load) refuse(of, stuck)
-    for (const each of queue.splice(0)) refuse(each, stuck)
+    const stuck = unavailable(settings.brokers, 'producing', late)
+    for (const place of places) held.set(place, stuck)
+    for (const { of, from } of rest) answer(of, from, stuck)
+    resume()
+  }
+  /** Where its partition is still waited for it waits too, or is refused. */
+  const hold = (of: Consignment, at: number): boolean => {
+    if (held.size === 0) return false
+    const piece = { of, from: at, to: at + 1 }
+    const place = placeIn(piece)
+    const stuck = held.get(place)
+    if (stuck) answer(of, at, stuck)
+    else if (held.has(place)) aside.push(piece)
+    else return false
+    return true
+  }
+  /** What was put aside came before all that waits now. */
+  const resume = () => {
+    queue = [...aside, ...queue]
+    aside = []
+    start()
+  }
+  const start = () => {
+    if (!busy) running = run()
   }
   const run = async () => {
+    busy = true
     while (queue.length > 0) {
-      const load = nextLoad(queue)
+      const load = nextLoad(queue, hold)
+      if (load.length === 0) continue
       const done = new AbortController()
-      void tools.clock.sleep(DELIVERY, done.signal).then(() => done.signal.aborted || giveUp(load))
-      await deliver(load)
-      done.abort(ANSWERED)
-      stuck = undefined
+      const durable = new Set<string>()
+      const work = deliver(load, durable).finally(() => done.abort(ANSWERED))
+      await tools.clock.sleep(SLOW, done.signal)
+      if (!done.signal.aborted) putAside(load, durable, work)
     }
-    running = undefined
+    busy = false
   }
 
   return {
     send: (records) =>
       new Promise((resolve) => {
-        const answers: (Error | undefined)[] = new Array(records.length).fill(undefined)
-        if (records.length === 0) return resolve(answers)
-        if (stuck) return resolve(answers.fill(stuck))
+        if (records.length === 0) return resolve([])
         for (const record of records) address(record)
-        queue.push({ records, answers, taken: 0, left: records.length, resolve })
-        running ??= run()
+        queue.push({ of: consign(records, resolve), from: 0, to: records.length })
+        start()
       }),
     address: (records) => records.forEach(address),
     idle: async () => {
-      while (running) await running
+      while (busy || slow.size > 0) await Promise.all([running, ...slow])
     },
   }
 }
@@ -141,46 +184,4 @@ export const tooLarge = ({ topic, bytes }: Outgoing, cause: Error): ReprieveErro
     },
   )
 
-/** Its answers are given; those that still come are for nobody. */
-const refuse = (consignment: Consignment, reason: Error) => {
-  consignment.resolve(consignment.answers.map((answer) => answer ?? reason))
-}
-
-const answered = (consignment: Consignment, count: number) => {
-  consignment.left -= count
-  if (consignment.left === 0) consignment.resolve(consignment.answers)
-}
-
-const recordsOf = (load: Load): readonly Outgoing[] =>
-  load.length === 1 && load[0]!.from === 0 && load[0]!.to === load[0]!.of.records.length
-    ? load[0]!.of.records
-    : load.flatMap(({ of, from, to }) => of.records.slice(from, to))
-
-/** Takes as many as one request may carry, without splitting the order of a partition. */
-const nextLoad = (queue: Consignment[]): Load => {
-  const load: { of: Consignment; from: number; to: number }[] = []
-  const filled = new Map<string, number[]>()
-  let total = 0
-  const fits = ({ topic, partition = 0, bytes }: Outgoing): boolean => {
-    let places = filled.get(topic)
-    if (!places) {
-      places = []
-      filled.set(topic, places)
-    }
-    const before = places[partition] ?? 0
-    if (before > 0 && before + bytes > BATCH_BYTES) return false
-    if (total > 0 && total + bytes > REQUEST_BYTES) return false
-    places[partition] = before + bytes
-    total += bytes
-    return true
-  }
-  while (queue.length > 0) {
-    const of = queue[0]!
-    const from = of.taken
-    while (of.taken < of.records.length && fits(of.records[of.taken]!)) of.taken++
-    if (of.taken > from) load.push({ of, from, to: of.taken })
-    if (of.taken < of.records.length) break
-    queue.shift()
-  }
-  return load
-}
+const placeIn = ({ of, from }: Piece): string => placeOf(of.records[from] as Place)

@@ -19,7 +19,7 @@ const record = (partition: number, topic = 'orders'): Outgoing => ({
 })
 
 /** One broker that leads every partition, and answers as it is told. Real brokers: cuts.test.ts, transport.test.ts. */
-const scripted = (answers: Answer[], { partitionsCount = 3, unseen = 0 } = {}) => {
+const scripted = (answers: Answer[], { partitionsCount = 3, unseen = 0, away = false } = {}) => {
   const asked: { readonly place: string; readonly producer: bigint; readonly batch: string }[][] = []
   const looks: boolean[] = []
   let producers = 0n
@@ -48,12 +48,17 @@ const scripted = (answers: Answer[], { partitionsCount = 3, unseen = 0 } = {}) =
     client,
     tools: { clock: { ...clock, sleep: (ms: number) => clock.advance(ms) } },
     producer: {
-      connections: { get: async () => connection },
+      connections: {
+        get: async ({ host }: { host: string }) => {
+          if (host === 'away') throw new Error('Connection to away timed out')
+          return connection
+        },
+      },
       metadata: async ({ forceUpdate }: { forceUpdate: boolean }) => {
         looks.push(forceUpdate)
         if (looks.length <= unseen) throw new Error('nobody there')
         return {
-          brokers: new Map([[1, {}]]),
+          brokers: new Map([...(away ? [[9, { host: 'away' }] as const] : []), [1, { host: 'here' }]]),
           topics: new Map([
             ['orders', topic],
             ['bills', topic],
@@ -62,7 +67,7 @@ const scripted = (answers: Answer[], { partitionsCount = 3, unseen = 0 } = {}) =
       },
     },
   } as unknown as Wire
-  return { send: produceBy(wire).send, asked, looks }
+  return { send: produceBy(wire).send, asked, looks, clock }
 }
 
 /** The batches of a request: its topics, their partitions, and what is written to each. */
@@ -81,6 +86,7 @@ const requestIn = (bytes: Buffer) => {
       place: `${topic}/${partition}`,
       producer: readBatches(batch, () => batch)[0]!.producerId,
       first: batch.readInt32BE(53),
+      at: Number(batch.readBigInt64BE(27)),
       batch: batch.toString('hex'),
     }))
 }
@@ -100,6 +106,12 @@ describe('records that are produced', () => {
         { place: 'bills/1', first: 0, producer: 1n },
       ],
     ])
+  })
+
+  it('are as old as our clock says', async () => {
+    const { send, asked, clock } = scripted([])
+    await send([record(0)])
+    expect(asked).toMatchObject([[{ at: clock.now() }]])
   })
 
   it('are sent again to the byte where the answer was lost, and the broker says that it has them', async () => {
@@ -169,6 +181,12 @@ describe('records that are produced', () => {
     const closed = Object.assign(new Error('Client is closed.'), { canRetry: false })
     const { send, asked } = scripted([closed])
     expect(await send([record(0)])).toEqual(new Map([['orders/0', closed]]))
+    expect(asked).toHaveLength(1)
+  })
+
+  it('are numbered though the first broker of all can not be reached: whoever leads them is asked', async () => {
+    const { send, asked } = scripted([], { away: true })
+    expect(await send([record(0)])).toBeUndefined()
     expect(asked).toHaveLength(1)
   })
 

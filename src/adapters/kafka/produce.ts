@@ -13,9 +13,15 @@ export type Outcomes = ReadonlyMap<string, number | Error>
 export interface Produce {
   /**
    * One request to each broker that leads some of them; answers with nothing where all are durable. Never rejects. What
-   * is tried again, because an answer was lost, is not written twice. One at a time: records are numbered.
+   * is tried again, because an answer was lost, is not written twice. One at a time for each partition: records are
+   * numbered. `durable`: the places of which that is known before the rest has its answer.
    */
-  send(records: readonly Outgoing[]): Promise<Outcomes | undefined>
+  send(records: readonly Outgoing[], durable?: Set<string>): Promise<Outcomes | undefined>
+}
+
+/** Under which name records are numbered, and the number that each partition is at. */
+interface Numbering extends Omit<Numbered, 'sequence'> {
+  readonly next: Map<string, number>
 }
 
 interface Batch {
@@ -38,26 +44,27 @@ const NO_LEADER = 5
 const FORGOTTEN: readonly unknown[] = [CODE.outOfOrder, CODE.unknownProducer]
 
 export const produceBy = ({ client, producer, tools }: Wire): Produce => {
-  let identity: Omit<Numbered, 'sequence'> | undefined
-  const next = new Map<string, number>()
+  let numbering: Numbering | undefined
 
   const forget = () => {
-    identity = undefined
-    next.clear()
+    numbering = undefined
   }
   const connect = (broker: Broker) => producer.connections.get(broker)
 
-  const introduce = async ({ brokers }: ClusterMetadata) => {
-    const connection = await connect(brokers.values().next().value!)
+  /** Any broker gives a name; whoever leads some of the records is asked anyway. Another one with every try. */
+  const introduce = async (metadata: ClusterMetadata, led: Iterable<number>, tries: number) => {
+    const leaders = [...led].filter((leader) => metadata.brokers.has(leader))
+    const ids = [...new Set([...leaders, ...metadata.brokers.keys()])]
+    const connection = await connect(metadata.brokers.get(ids[(tries - 1) % ids.length]!)!)
     const { producerId, producerEpoch: epoch } = await client.initProducerIdV4.api.async(connection, null, 0)
-    return { producerId, epoch }
+    return { producerId, epoch, next: new Map<string, number>() }
   }
 
-  const write = (batch: Batch, by: Omit<Numbered, 'sequence'>): Buffer => {
+  const write = (batch: Batch, { producerId, epoch, next }: Numbering): Buffer => {
     const place = placeOf(batch)
     const sequence = next.get(place) ?? 0
     next.set(place, (sequence + batch.records.length) & 0x7fffffff)
-    return writeBatch(batch.records, { ...by, sequence }, Date.now(), client.crc32c)
+    return writeBatch(batch.records, { producerId, epoch, sequence }, tools.clock.now(), client.crc32c)
   }
 
   const ask = async (broker: Broker, batches: readonly Batch[]): Promise<ReadonlyMap<string, number>> => {
@@ -89,7 +96,11 @@ export const produceBy = ({ client, producer, tools }: Wire): Produce => {
     })
   }
 
-  const askLeader = async (broker: Broker | undefined, batches: readonly Batch[]) => {
+  const askLeader = async (
+    broker: Broker | undefined,
+    batches: readonly Batch[],
+    durable: Set<string> | undefined,
+  ) => {
     let answer: ReadonlyMap<string, number> | Error
     try {
       answer = broker ? await ask(broker, batches) : new Map()
@@ -97,9 +108,11 @@ export const produceBy = ({ client, producer, tools }: Wire): Produce => {
       answer = error as Error
     }
     for (const batch of batches) {
-      const code = answer instanceof Error ? answer : (answer.get(placeOf(batch)) ?? NO_LEADER)
+      const place = placeOf(batch)
+      const code = answer instanceof Error ? answer : (answer.get(place) ?? NO_LEADER)
       // sent before, and its answer was lost: then it is there
       batch.outcome = code === CODE.duplicateSequence ? 0 : code
+      if (batch.outcome === 0) durable?.add(place)
       if (!FORGOTTEN.includes(code)) continue
       forget()
       batch.bytes = undefined
@@ -114,22 +127,24 @@ export const produceBy = ({ client, producer, tools }: Wire): Produce => {
   /** Not durable, and another try may help. */
   const isOpen = ({ outcome }: Batch): boolean => outcome !== 0 && mayHelp(outcome)
 
-  const attempt = async (batches: readonly Batch[], metadata: ClusterMetadata): Promise<void> => {
-    identity ??= await introduce(metadata)
-    for (const batch of batches) batch.bytes ??= write(batch, identity)
-    const led = Map.groupBy(batches, ({ topic, partition }) => leaderOf(metadata, topic, partition))
-    await Promise.all([...led].map(([leader, some]) => askLeader(metadata.brokers.get(leader), some)))
-  }
-
   return {
-    send: async (records) => {
+    send: async (records, durable) => {
       const topics = [...new Set(records.map(({ topic }) => topic))]
       let batches: readonly Batch[] = []
+      const attempt = async (metadata: ClusterMetadata, tries: number): Promise<void> => {
+        if (batches.length === 0) batches = batchesOf(records, metadata)
+        const open = batches.filter(isOpen)
+        const led = Map.groupBy(open, ({ topic, partition }) => leaderOf(metadata, topic, partition))
+        const by = numbering ?? (await introduce(metadata, led.keys(), tries))
+        numbering ??= by
+        for (const batch of open) batch.bytes ??= write(batch, by)
+        await Promise.all(
+          [...led].map(([leader, some]) => askLeader(metadata.brokers.get(leader), some, durable)),
+        )
+      }
       for (let tries = 1; ; tries++) {
         try {
-          const metadata = await producer.metadata({ topics, forceUpdate: tries > 1, retries: 0 })
-          if (batches.length === 0) batches = batchesOf(records, metadata)
-          await attempt(batches.filter(isOpen), metadata)
+          await attempt(await producer.metadata({ topics, forceUpdate: tries > 1, retries: 0 }), tries)
         } catch (error) {
           if (batches.length === 0 && (tries >= TRIES || !mayHelp(error as Error))) {
             return new Map(records.map((each) => [placeOf(each as Place), error as Error]))
@@ -158,7 +173,9 @@ const batchesOf = (records: readonly Outgoing[], metadata: ClusterMetadata): rea
   const batches: Batch[] = []
   for (const record of records) {
     const { topic } = record
-    record.partition = (record.partition ?? 0) % metadata.topics.get(topic)!.partitionsCount
+    const { partitionsCount = 0 } = metadata.topics.get(topic) ?? {}
+    if (partitionsCount === 0) throw new Error(`Unknown topic ${topic}: brokers name no partition of it.`)
+    record.partition = (record.partition ?? 0) % partitionsCount
     let places = topics.get(topic)
     if (!places) {
       places = []

@@ -11,13 +11,13 @@ export const addressOf = ({ origin }: Returning): AddressOfForeign =>
 export const returningRecord = (message: Returning, partitions: number): Outgoing => {
   const { topic, partition, key, headers } = addressOf(message)
   const { data } = message.event
-  const pairs: Buffer[] = []
+  const pairs: (Buffer | undefined)[] = []
   let bytes = OVERHEAD
-  const put = (name: string, value: Buffer) => {
+  const put = (name: string, value: Buffer | undefined) => {
     pairs.push(Buffer.from(name), value)
-    bytes += name.length + value.length + 4
+    bytes += name.length + (value?.length ?? 0) + 4
   }
-  for (const [name, value] of headers) put(name, Buffer.from(value ?? '', 'base64'))
+  for (const [name, value] of headers) put(name, value === null ? undefined : Buffer.from(value, 'base64'))
   for (const [name, value] of Object.entries(message.headers)) put(name, Buffer.from(value))
   const value = data ? Buffer.from(data.buffer, data.byteOffset, data.byteLength) : undefined
   return {

@@ -1,8 +1,10 @@
 import type { Settled, Settlement } from '../../contracts/transport.ts'
 import { ReprieveError } from '../../core/error.ts'
 import { moveAtOnce } from './atomic.ts'
+import { TURN } from './commits.ts'
 import { type Desk, type Entry, prepare, refuse, release, stillOurs } from './desk.ts'
 import { unavailable } from './errors.ts'
+import { within } from './within.ts'
 
 /**
  * New home first, commit last: at most one load of records and one commit for the whole batch. An entry that
@@ -14,7 +16,10 @@ export const settleBatch = async (desk: Desk, batch: readonly Settlement[]): Pro
   if (entries.length === 0) return answers
   const end = desk.group.member.settling()
   try {
-    await desk.group.member.steady()
+    if (!(await isSteady(desk))) {
+      for (const entry of entries) putOff(desk, entry, answers)
+      return answers
+    }
     const ours = entries.filter(({ slot }) => stillOurs(desk, slot))
     const finished = ours.filter(({ slot }) => slot.uncommitted)
     const unfinished = finished.length === 0 ? ours : ours.filter(({ slot }) => !slot.uncommitted)
@@ -32,6 +37,22 @@ export const settleBatch = async (desk: Desk, batch: readonly Settlement[]): Pro
   } finally {
     end()
   }
+}
+
+/** Whose the partitions are is known, in time. */
+const isSteady = async ({ group: { member }, wire }: Desk): Promise<boolean> => {
+  if (member.phase !== 'moving') return true
+  return within(TURN, wire.tools.clock, () => member.steady()).then(
+    () => true,
+    () => false,
+  )
+}
+
+/** Nothing has become of it: it stays as it is, and may be settled again. */
+const putOff = ({ wire }: Desk, { slot, index }: Entry, answers: Settled[]) => {
+  if (!slot.uncommitted) slot.state = 'out'
+  const late = new Error(`partitions were on the move for ${TURN} ms`)
+  answers[index] = unavailable(wire.settings.brokers, 'settling', late)
 }
 
 /** Two settlements of one delivery, even in one batch: the second is lost. */
@@ -86,9 +107,12 @@ const commit = async (desk: Desk, entries: readonly Entry[], answers: Settled[])
   if (entries.length === 0) return
   const tenures = new Set(entries.map(({ slot }) => slot.tenure))
   for (const { slot } of entries) if (!slot.uncommitted) slot.tenure.finish(slot)
-  const outcomes = await desk.group.member.commits.flush(tenures)
+  const { clock } = desk.wire.tools
+  const flushed = await within(TURN, clock, () => desk.group.member.commits.flush(tenures)).catch(
+    (late: Error) => late,
+  )
   for (const { slot, index } of entries) {
-    const outcome = outcomes.get(slot.tenure) ?? 'fenced'
+    const outcome = flushed instanceof Error ? flushed : (flushed.get(slot.tenure) ?? 'fenced')
     slot.uncommitted = outcome !== 'done' && outcome !== 'fenced'
     if (outcome === 'done') answers[index] = 'done'
     else if (outcome !== 'fenced')

@@ -31,8 +31,10 @@ export const startTenures = async (
     const unknown = fresh.filter((place) => !known.has(placeOf(place)))
     return { known, earliest: await listOffsets(wire, unknown, 'earliest') }
   })
+  if (fromEarliest && earliest.size < fresh.length) throw new Error('nobody tells where the log begins')
   const started = fresh.map(({ topic, partition }) => {
     const place = placeOf({ topic, partition })
+    // where nobody tells, at its first offset: should that be gone, the leader says so once there is one
     const { offset, text } = known.get(place) ?? { offset: earliest.get(place) ?? 0, text: undefined }
     const parcels = host.carriesParcels(topic)
     const anything = { out: mayBeOut({ topic, parcels, suspects: 0 }, host), done: [] }

@@ -1,5 +1,6 @@
 import { ReprieveError } from '../../core/error.ts'
 import type { Millis } from '../../core/time.ts'
+import type { ClusterMetadata } from './client.ts'
 import { CODE, hasCode, isUnknownTopic, reasonOf, responsesIn, unavailable } from './errors.ts'
 import type { Wire } from './wire.ts'
 import { within } from './within.ts'
@@ -12,13 +13,16 @@ export interface WantedTopic {
 }
 
 export interface Topics {
-  /** Creates what is missing and waits until every partition has a leader. */
+  /** Creates what is missing and waits until every partition has a leader, or its broker is known to be away. */
   ensure(wanted: readonly WantedTopic[], anew?: boolean): Promise<void>
   exist(names: readonly string[]): Promise<boolean>
   /** Gives them more partitions where they have fewer; says so where that is not allowed. */
   widen(names: readonly string[], partitions: number): Promise<void>
-  /** How many partitions it has; it must have been ensured. */
+  /** How many partitions it has, or had when last looked at; it must have been ensured. */
   partitions(name: string): number
+  /** Those that had a leader when last looked at. */
+  led(name: string): readonly number[]
+  /** Is looked at again before it is next relied on. */
   forget(name: string): void
 }
 
@@ -32,12 +36,20 @@ const PATIENCE = 30_000
 const ANSWER = 12_000
 const MAKING = 60_000
 const LOOK_AGAIN = 5 * 60_000
+/** Where a partition has no leader. */
+const LOOK_SOON = 5_000
 /** A connection that was cut is made again by the next one. */
 const TRIES = 4
 const PAUSE = 200
 
 export const topicsOf = ({ admin, settings, tools }: Wire): Topics => {
-  const known = new Map<string, { partitions: number; at: number }>()
+  /** What each has as far as we know, and until when that is relied on. */
+  const known = new Map<string, { partitions: number; led: readonly number[]; until: number }>()
+  const isKnown = (name: string) => (known.get(name)?.until ?? 0) > tools.clock.now()
+  const forget = (name: string) => {
+    const had = known.get(name)
+    if (had) known.set(name, { ...had, until: 0 })
+  }
 
   /** The client's own tries would go on about a topic that is missing, too. */
   const ask = async (names: readonly string[]) => {
@@ -54,10 +66,13 @@ export const topicsOf = ({ admin, settings, tools }: Wire): Topics => {
     const { topics } = await within(ANSWER, tools.clock, () => ask(names))
     for (const name of names) {
       const partitions = topics.get(name)?.partitions ?? []
-      if (partitions.length === 0 || partitions.some((each) => !each || each.leader < 0)) return false
+      if (partitions.length === 0 || partitions.some((each) => !each || isComing(each))) return false
     }
     for (const name of names) {
-      known.set(name, { partitions: topics.get(name)!.partitionsCount, at: tools.clock.now() })
+      const { partitions, partitionsCount } = topics.get(name)!
+      const led = partitions.flatMap(({ leader }, partition) => (leader < 0 ? [] : [partition]))
+      const until = tools.clock.now() + (led.length < partitionsCount ? LOOK_SOON : LOOK_AGAIN)
+      known.set(name, { partitions: partitionsCount, led, until })
     }
     return true
   }
@@ -107,9 +122,8 @@ export const topicsOf = ({ admin, settings, tools }: Wire): Topics => {
 
   return {
     ensure: async (wanted, anew = false) => {
-      const now = tools.clock.now()
-      if (anew) for (const { name } of wanted) known.delete(name)
-      const fresh = wanted.filter(({ name }) => !(known.get(name) && now - known.get(name)!.at < LOOK_AGAIN))
+      if (anew) for (const { name } of wanted) forget(name)
+      const fresh = wanted.filter(({ name }) => !isKnown(name))
       if (fresh.length === 0) return
       for (const { name } of fresh) checkName(name)
       const names = [...new Set(fresh.map(({ name }) => name))]
@@ -127,7 +141,7 @@ export const topicsOf = ({ admin, settings, tools }: Wire): Topics => {
       await untilLed(names)
     },
     exist: async (names) => {
-      if (names.every((name) => known.has(name))) return true
+      if (names.every(isKnown)) return true
       if (!names.every((name) => NAME.test(name))) return false
       try {
         await look(names)
@@ -150,9 +164,16 @@ export const topicsOf = ({ admin, settings, tools }: Wire): Topics => {
       }
     },
     partitions: (name) => known.get(name)?.partitions ?? 1,
-    forget: (name) => void known.delete(name),
+    led: (name) => known.get(name)?.led ?? [],
+    forget,
   }
 }
+
+/** A new one has no leader yet. One whose broker is away may have none for long, and others are not kept waiting for it. */
+const isComing = ({ leader, offlineReplicas }: Partition): boolean =>
+  leader < 0 && offlineReplicas.length === 0
+
+type Partition = NonNullable<ReturnType<ClusterMetadata['topics']['get']>>['partitions'][number]
 
 const onlyExists = (error: unknown): boolean => {
   const codes = (responsesIn(error) as { topics?: { errorCode: number }[] }[]).flatMap(

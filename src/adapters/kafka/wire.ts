@@ -1,5 +1,6 @@
 import type { Tools } from '../../contracts/tools.ts'
 import type { Admin, Client, Consumer, GroupPartitionsAssigner, Producer } from './client.ts'
+import { goRound, lapsesOf } from './detours.ts'
 import type { Settings } from './settings.ts'
 import { readTls } from './tls.ts'
 import { unreachable } from './unreachable.ts'
@@ -43,6 +44,11 @@ export const PRODUCE = 10_000
 const CONSUME = 30_000
 const TRANSACTION = 15_000
 const REBALANCE = 20_000
+/** What any broker can answer from memory; then another one is asked. */
+const ASK = 4_000
+const OF_ANY_BROKER = ['Metadata', 'FindCoordinator']
+/** Brokers answer these when all members have come, others at once. */
+const OF_ALL_MEMBERS = ['JoinGroup', 'SyncGroup']
 /** For the first answer of a broker, the client's own retries included. */
 const OPEN = 15_000
 
@@ -57,7 +63,13 @@ export const openWire = async (client: Client, settings: Settings, tools: Tools)
     ...(tls && { tls }),
     ...(settings.sasl && { sasl: settings.sasl }),
   }
-  const admin = new client.Admin({ ...common, retries: 2, retryDelay: 200 })
+  const detours = {
+    client,
+    clock: tools.clock,
+    lapses: lapsesOf(),
+    limit: (request: string) => (OF_ANY_BROKER.includes(request) ? ASK : undefined),
+  }
+  const admin = goRound(new client.Admin({ ...common, retries: 2, retryDelay: 200 }), detours)
   try {
     // With few retries: a wrong password must not loop for ever, which it would in a consumer.
     await within(OPEN, tools.clock, () => admin.metadata({ topics: [] }))
@@ -66,8 +78,16 @@ export const openWire = async (client: Client, settings: Settings, tools: Tools)
     admin.close().catch(() => {})
     throw unreachable(error, settings)
   }
-  const clerk = new client.Admin({ ...common, retries: 2, retryDelay: 200 })
-  const producer = new client.Admin({ ...common, retries: 2, retryDelay: 200 })
+  const another = (more = {}) =>
+    goRound(new client.Admin({ ...common, retries: 2, retryDelay: 200, ...more }), {
+      ...detours,
+      apis: admin,
+    })
+  const clerk = another()
+  const producer = another()
+  const rebalance = Math.max(REBALANCE, 2 * settings.session)
+  const beforeSessionEnds = (request: string) =>
+    OF_ALL_MEMBERS.includes(request) ? undefined : Math.min(ASK, settings.session / 3)
   return {
     client,
     settings,
@@ -76,36 +96,42 @@ export const openWire = async (client: Client, settings: Settings, tools: Tools)
     clerk,
     producer,
     counts: { produces: 0, commits: 0, fetches: 0 },
-    fetcher: () => new client.Admin({ ...common, retries: 0, requestTimeout: CONSUME }),
+    fetcher: () => another({ retries: 0, requestTimeout: CONSUME }),
     transactor: (transactionalId) =>
-      new client.Producer({
-        ...common,
-        idempotent: true,
-        transactionalId,
-        producerId: -1n,
-        producerEpoch: -1,
-        // also how long brokers keep open what a dead process began: readers wait for that
-        timeout: TRANSACTION,
-        // the end of the one before may still be on its way when the next begins
-        retries: 50,
-        retryDelay: 20,
-      }),
+      goRound(
+        new client.Producer({
+          ...common,
+          idempotent: true,
+          transactionalId,
+          producerId: -1n,
+          producerEpoch: -1,
+          // also how long brokers keep open what a dead process began: readers wait for that
+          timeout: TRANSACTION,
+          // the end of the one before may still be on its way when the next begins
+          retries: 50,
+          retryDelay: 20,
+        }),
+        { ...detours, apis: admin },
+      ),
     member: ({ groupId, beforeJoin, assign }) =>
-      new client.Consumer({
-        ...common,
-        groupId,
-        protocolsMetadata: () => beforeJoin().then(() => NOTHING),
-        partitionAssigner: assign,
-        autocommit: false,
-        protocols: [{ name: 'roundrobin', version: 1 }],
-        sessionTimeout: settings.session,
-        heartbeatInterval: settings.heartbeat,
-        rebalanceTimeout: Math.max(REBALANCE, 2 * settings.session),
-        requestTimeout: CONSUME + 2 * settings.session,
-        // Then it is told, and tried again by our clock.
-        retries: 8,
-        retryDelay: 250,
-      }),
+      goRound(
+        new client.Consumer({
+          ...common,
+          groupId,
+          protocolsMetadata: () => beforeJoin().then(() => NOTHING),
+          partitionAssigner: assign,
+          autocommit: false,
+          protocols: [{ name: 'roundrobin', version: 1 }],
+          sessionTimeout: settings.session,
+          heartbeatInterval: settings.heartbeat,
+          rebalanceTimeout: rebalance,
+          requestTimeout: rebalance + PRODUCE / 2,
+          // Then it is told, and tried again by our clock.
+          retries: 8,
+          retryDelay: 250,
+        }),
+        { ...detours, apis: admin, limit: beforeSessionEnds },
+      ),
     close: async () => {
       await Promise.allSettled([producer.close(), clerk.close(), admin.close()])
     },

@@ -1,0 +1,81 @@
+import { crc32c } from '@platformatic/kafka'
+import { expect, it } from 'vitest'
+import { virtualClock } from '../../testing/clock.ts'
+import { readBatches } from './batches.ts'
+import { writeBatch } from './encode.ts'
+import type { Group } from './group.ts'
+import { DUE, PASSED, TARGET } from './headers.ts'
+import type { Outgoing } from './outgoing.ts'
+import { passing } from './passing.ts'
+import { tenure } from './tenure.ts'
+import type { Topics } from './topics.ts'
+import type { Wire } from './wire.ts'
+
+/** On a real broker: transport.test.ts. */
+it('what is passed on has the headers that it had, those without a value too', async () => {
+  const clock = virtualClock()
+  const pairs: readonly (readonly [string, string | undefined])[] = [
+    ['trace', 'abc'],
+    ['none', undefined],
+    [TARGET, 'orders'],
+    [DUE, String(clock.now())],
+  ]
+  const headers = pairs.flatMap(([name, value]) => [
+    Buffer.from(name),
+    value === undefined ? value : Buffer.from(value),
+  ])
+  const topic = 'group.retry.1s'
+  const record = { topic, key: undefined, value: Buffer.from('{}'), headers, bytes: 100, partition: 0 }
+  const batch = writeBatch([record], { producerId: 1n, epoch: 0, sequence: 0 }, clock.now(), crc32c)
+  const own = tenure({
+    topic,
+    partition: 0,
+    parcels: true,
+    offset: 0,
+    mark: { out: 0, done: [] },
+    squeezes: false,
+  })
+  own.accept(
+    readBatches(batch, () => batch),
+    [],
+  )
+  const left = new AbortController()
+  const group = {
+    later: () => topic,
+    doors: () => new Set(),
+    member: {
+      left: left.signal,
+      handing: true,
+      tenures: new Map([['one', own]]),
+      settling: () => () => {},
+      commits: { flush: async () => new Map() },
+      trouble: (doing: string, error: unknown) => expect.fail(`${doing}: ${error}`),
+    },
+  } as unknown as Group
+  const sent: Outgoing[] = []
+  const post = {
+    send: async (records: readonly Outgoing[]) => {
+      sent.push(...records)
+      return records.map(() => undefined)
+    },
+    address: () => {},
+    idle: async () => {},
+  }
+  const topics = { partitions: () => 1 } as unknown as Topics
+  const done = passing({ tools: { clock } } as unknown as Wire, group, post, topics)
+  await clock.advance(10_000)
+  left.abort()
+  await clock.runUntil(done)
+  expect(sent).toHaveLength(1)
+  const [copy] = sent as [Outgoing]
+  const found = new Map<string, string | undefined>()
+  for (let n = 0; n < copy.headers.length; n += 2)
+    found.set(String(copy.headers[n]), copy.headers[n + 1]?.toString())
+  expect([...found]).toEqual(
+    expect.arrayContaining([
+      ['trace', 'abc'],
+      ['none', undefined],
+      [PASSED, '1'],
+    ]),
+  )
+})
