@@ -2,12 +2,13 @@ import { parseArgs } from 'node:util'
 import { kafkaUrl, serviceUrl } from '../services/urls.ts'
 import { runFaults } from './broker/command.ts'
 import { crashTest } from './crash.ts'
+import { FAIR } from './fair.ts'
 import { isStorm, onOwnKafka, runStorm, STORMS } from './kafka/main.ts'
 import { poisonRace } from './kafka/poison.ts'
 import { runOrders } from './order/command.ts'
 import { PATTERNS } from './patterns/effects.ts'
 import { killOne, patternRun } from './patterns/run.ts'
-import { FAIR, poisonRate } from './poison-rate.ts'
+import { poisonRate } from './poison-rate.ts'
 
 const USAGE = `Usage: npm run chaos -- <what…> [--events N] [--kills N] [--minutes N]
 

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { describeWith } from '../services/urls.ts'
-import { FAIR, poisonRate } from './poison-rate.ts'
+import { FAIR } from './fair.ts'
+import { poisonRate } from './poison-rate.ts'
 
 describeWith('amqp', 'poison in front of a RabbitMQ queue', (transport) => {
   // a rate on a machine that others use as well: the more heats of both kinds, the less do its moods count

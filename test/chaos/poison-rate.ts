@@ -5,16 +5,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { connect } from 'amqplib'
 import { reprieve } from '../../src/index.ts'
 import { readRules } from '../../src/rules/index.ts'
+import { type Heats, isDecided, median } from './fair.ts'
 
-export interface PoisonOptions {
+export interface PoisonOptions extends Heats {
   readonly transport: string
   /** The good ones of each heat. */
   readonly events: number
   /** How many lie in front of them in every second heat, and fail as often as they are tried. */
   readonly poison: number
-  readonly heats: number
-  /** Where the ratio is too small after those, so many are run: all of them count. */
-  readonly mostHeats?: number
 }
 
 export interface PoisonResult {
@@ -30,14 +28,8 @@ policies:
   steady: { backoff: exponential, initial: 200ms, multiplier: 2, max: 2s, jitter: half, retries: 6, window: 10m }
 defaults: { policy: steady, concurrency: 20, window: 60 }
 `
-/** I7: what the others must keep of their rate. */
-export const FAIR = 0.9
-
 /** What a handler waits for somebody else: without that a rate would only tell how fast the machine is. */
 const WORK = 30
-
-const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!
 
 /** I7 as a figure: with poison in front of the queue the others are done at the same rate. Heats of both kinds take turns. */
 export const poisonRate = async (options: PoisonOptions): Promise<PoisonResult> => {
@@ -48,8 +40,7 @@ export const poisonRate = async (options: PoisonOptions): Promise<PoisonResult> 
     const without = median(heats.map((each) => each.without))
     const poisoned = median(heats.map((each) => each.with))
     const ratio = poisoned / without
-    const most = ratio >= FAIR ? options.heats : (options.mostHeats ?? options.heats)
-    if (heats.length >= most) return { without, with: poisoned, ratio, heats }
+    if (isDecided(heats.length, ratio, options)) return { without, with: poisoned, ratio, heats }
   }
 }
 

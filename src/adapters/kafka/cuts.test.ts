@@ -23,7 +23,7 @@ import { systemDice } from '../system/dice.ts'
 import { loadClient } from './client.ts'
 import { open } from './index.ts'
 import { readUrl } from './settings.ts'
-import { TRIES_AGAIN } from './transactions.ts'
+import { TRIES_AGAIN } from './transactor.ts'
 import { openWire } from './wire.ts'
 
 describeOwnKafka('a connection to Kafka that is cut at the worst moment', () => {

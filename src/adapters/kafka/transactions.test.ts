@@ -1,6 +1,6 @@
 import { Consumer, FetchIsolationLevels, MessagesStreamModes } from '@platformatic/kafka'
 import { expect, it } from 'vitest'
-import { kafkaBench } from '../../../test/kafka/bench.ts'
+import { hastyClock, kafkaBench } from '../../../test/kafka/bench.ts'
 import { describeWith } from '../../../test/services/urls.ts'
 import {
   ackAll,
@@ -55,13 +55,19 @@ describeWith('kafka', 'transactions on kafka', (brokers) => {
     const ends = found!.partitions.reduce((sum, { offset }) => sum + Number(offset), 0)
     return ends - (await committed(group, topic)).reduce((sum, { offset }) => sum + Math.max(0, offset), 0)
   }
-  /** Its next commit of a transaction is answered by an error, though it arrives or not. */
-  const tamper = (wire: Wire, arrives: boolean) => {
+  /** Its next commit of a transaction is answered by an error, though it arrives or not; or not before all is closed. */
+  const tamper = (wire: Wire, how: 'arrives' | 'gets lost' | 'hangs') => {
     const { transactor } = wire
     let tampered = false
     Object.assign(wire, {
       transactor: (id: string): Producer => {
         const producer = transactor(id)
+        const closed = Promise.withResolvers<void>()
+        const close = producer.close.bind(producer)
+        producer.close = (() => {
+          closed.resolve()
+          return close()
+        }) as never
         const begin = producer.beginTransaction.bind(producer)
         producer.beginTransaction = (async (options: never) => {
           const transaction = await begin(options)
@@ -69,8 +75,9 @@ describeWith('kafka', 'transactions on kafka', (brokers) => {
           transaction.commit = (async () => {
             if (tampered) return commit()
             tampered = true
-            if (arrives) await commit()
-            throw new Error('no answer')
+            if (how === 'arrives') await commit()
+            if (how === 'hangs') await closed.promise
+            throw new Error('the answer is lost')
           }) as never
           return transaction
         }) as never
@@ -127,7 +134,7 @@ describeWith('kafka', 'transactions on kafka', (brokers) => {
 
   it('a commit that arrived though its answer did not is done, and copied once', async () => {
     const { transport, wire } = await openSeen()
-    tamper(wire, true)
+    tamper(wire, 'arrives')
     const to = subscription()
     const inlet = await transport.subscribe(to)
     await transport.publish(to.topic, makeEvents(world, 2))
@@ -170,9 +177,23 @@ describeWith('kafka', 'transactions on kafka', (brokers) => {
     await ackAll(inlet, again)
   })
 
+  it('one that runs out of time leaves the next one alone, and can be settled again', async () => {
+    const { transport, wire } = await openSeen('', hastyClock)
+    tamper(wire, 'hangs')
+    const to = subscription()
+    const inlet = await transport.subscribe(to)
+    await transport.publish(to.topic, makeEvents(world, 2))
+    const got = await take(world, inlet, 2)
+    const [first, second] = got.map((delivery) => [burial(world, to, delivery)])
+    const answers = Promise.all([inlet.settle(first!), inlet.settle(second!)])
+    expect(await answers).toEqual([[expect.objectContaining({ code: 'unavailable' })], ['done']])
+    expect(await inlet.settle(first!)).toEqual(['done'])
+    expect((await idsIn(to.destinations[0]!.name, 2)).length).toBe(2)
+  })
+
   it('one that did not arrive is an error, leaves nothing, and can be settled again', async () => {
     const { transport, wire } = await openSeen()
-    tamper(wire, false)
+    tamper(wire, 'gets lost')
     const to = subscription()
     const inlet = await transport.subscribe(to)
     await transport.publish(to.topic, makeEvents(world, 2))

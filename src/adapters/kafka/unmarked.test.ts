@@ -16,7 +16,7 @@ import { systemDice } from '../system/dice.ts'
 import { loadClient, type Producer } from './client.ts'
 import { doctor, open } from './index.ts'
 import { readUrl } from './settings.ts'
-import { TRIES_AGAIN } from './transactions.ts'
+import { TRIES_AGAIN } from './transactor.ts'
 import { kafkaTransport } from './transport.ts'
 import { openWire, type Wire } from './wire.ts'
 
@@ -25,7 +25,7 @@ import { openWire, type Wire } from './wire.ts'
  * was written hangs, and the next mark of that producer ends it, whichever way. Here the broker is made to forget
  * on purpose: it takes what no transaction was told of.
  */
-describeOwnKafka('a transaction that is called committed and has no marks', () => {
+describeOwnKafka('a transaction that is called ended and has no marks', () => {
   const tools = { clock: systemClock, dice: systemDice(), journal: () => {} }
   const world = realWorld(open, '', tools)
   let kafka: OwnKafka
@@ -34,10 +34,16 @@ describeOwnKafka('a transaction that is called committed and has no marks', () =
   }, 90_000)
   afterAll(() => kafka.close())
 
-  /** Its first transaction is told to nobody, neither its partitions nor its end; the client says that all went well. */
-  const forgetful = (wire: Wire): Wire => {
+  /**
+   * Of its first transaction the coordinator is not told that records were written, or offsets, and marks neither; the end
+   * that it is told of, if anything, had to be asked for twice. `aborted`: something else fails before it could be committed.
+   */
+  const forgetful = (
+    wire: Wire,
+    forgets: readonly ('records' | 'offsets')[] = ['records', 'offsets'],
+    aborted = false,
+  ): Wire => {
     let first = true
-    const nothing = (async () => {}) as never
     return {
       ...wire,
       transactor: (id: string): Producer => {
@@ -47,19 +53,47 @@ describeOwnKafka('a transaction that is called committed and has no marks', () =
           const transaction = await begin(options)
           if (!first) return transaction
           first = false
-          transaction.addPartitions = ((_metadata: never, _messages: never, done: () => void) =>
-            done()) as never
-          transaction.addConsumer = nothing
-          transaction.commit = (async () => {
+          if (forgets.includes('records')) {
+            transaction.addPartitions = ((_metadata: never, _messages: never, done: () => void) =>
+              done()) as never
+          }
+          if (forgets.includes('offsets')) {
+            transaction.addConsumer = (async () => {
+              if (aborted) throw new Error('the group is not to be had')
+            }) as never
+          }
+          const commit = transaction.commit.bind(transaction)
+          const end = async () => {
             producer.emit(TRIES_AGAIN as never, ...(['endTransaction'] as never[]))
-            await transaction.cancel()
-          }) as never
+            await (forgets.length === 2 ? transaction.cancel() : commit())
+          }
+          transaction.commit = end as never
+          transaction.abort = end as never
           return transaction
         }) as never
         return producer
       },
     }
   }
+  /** Four events that are to be tried again, by a transport whose broker forgets so much of the first transaction. */
+  const fourRetries = async (
+    ...forgets: Parameters<typeof forgetful> extends [Wire, ...infer R] ? R : never
+  ) => {
+    const settings = readUrl(`kafka://${kafka.brokers[0]}?session=6000&heartbeat=300`)
+    const wire = await openWire(await loadClient(), settings, tools)
+    const transport = kafkaTransport(forgetful(wire, ...forgets))
+    onTestFinished(() => transport.close())
+    const to = makeSubscription(world, { transactions: true })
+    const inlet = await transport.subscribe(to)
+    await transport.publish(to.topic, makeEvents(world, 4))
+    const got = await take(world, inlet, 4)
+    const retries = got.map(
+      (delivery) => ({ do: 'later', delivery, parcel: failedOnce(world, delivery.parcel, 0) }) as const,
+    )
+    return { inlet, got, settle: () => inlet.settle(retries) }
+  }
+  const refused = Array(4).fill(expect.objectContaining({ code: 'unavailable' }))
+  const done = Array(4).fill('done')
 
   it('is found by the doctor where nobody is left to end it, with what ends it', async () => {
     const wire = await openWire(await loadClient(), readUrl(`kafka://${kafka.brokers[0]}`), tools)
@@ -95,18 +129,38 @@ describeOwnKafka('a transaction that is called committed and has no marks', () =
   })
 
   it('has not happened: nothing of it is left, and it is settled again, once', async () => {
-    const settings = readUrl(`kafka://${kafka.brokers[0]}?session=6000&heartbeat=300`)
-    const transport = kafkaTransport(forgetful(await openWire(await loadClient(), settings, tools)))
-    onTestFinished(() => transport.close())
-    const to = makeSubscription(world, { transactions: true })
-    const inlet = await transport.subscribe(to)
-    await transport.publish(to.topic, makeEvents(world, 4))
-    const got = await take(world, inlet, 4)
-    const retries = got.map(
-      (delivery) => ({ do: 'later', delivery, parcel: failedOnce(world, delivery.parcel, 0) }) as const,
-    )
-    for (const answer of await inlet.settle(retries)) expect(answer).toMatchObject({ code: 'unavailable' })
-    expect(await inlet.settle(retries)).toEqual(['done', 'done', 'done', 'done'])
+    const { inlet, got, settle } = await fourRetries()
+    expect(await settle()).toEqual(refused)
+    expect(await settle()).toEqual(done)
+    const again = await take(world, inlet, 4)
+    expect(sorted(idsOf(again))).toEqual(sorted(idsOf(got)))
+    await ackAll(inlet, again)
+    await takeNone(world, inlet)
+  })
+
+  it('has happened where its offsets are there: what hangs of its records is committed', async () => {
+    const { inlet, got, settle } = await fourRetries(['records'])
+    expect(await settle()).toEqual(done)
+    const again = await take(world, inlet, 4)
+    expect(sorted(idsOf(again))).toEqual(sorted(idsOf(got)))
+    await ackAll(inlet, again)
+    await takeNone(world, inlet)
+  })
+
+  it('has not happened where only its records are there: settled again, each is there twice under the same id', async () => {
+    const { inlet, got, settle } = await fourRetries(['offsets'])
+    expect(await settle()).toEqual(refused)
+    expect(await settle()).toEqual(done)
+    const again = await take(world, inlet, 8)
+    expect(sorted(idsOf(again))).toEqual(sorted([...idsOf(got), ...idsOf(got)]))
+    await ackAll(inlet, again)
+    await takeNone(world, inlet)
+  })
+
+  it('is not believed to be aborted either: what hangs of it is not committed with the next one', async () => {
+    const { inlet, got, settle } = await fourRetries(['records', 'offsets'], true)
+    expect(await settle()).toEqual(refused)
+    expect(await settle()).toEqual(done)
     const again = await take(world, inlet, 4)
     expect(sorted(idsOf(again))).toEqual(sorted(idsOf(got)))
     await ackAll(inlet, again)

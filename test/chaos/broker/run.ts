@@ -39,8 +39,8 @@ export interface BrokerResult extends Omit<Count, 'accounted'>, Called {
   readonly left: readonly string[]
   /** I4: claims whose token fell. */
   readonly fell: readonly string[]
-  /** How often a connection was cut at each of these moments. */
-  readonly cuts: { readonly confirm: number; readonly ack: number }
+  /** How many blows of each kind fell. */
+  readonly struck: Readonly<Record<Fault, number>>
   /** How long the slowest took to leave in good order. */
   readonly leaving: number
   readonly seconds: number
@@ -71,6 +71,7 @@ export const brokerTest = async (options: BrokerOptions): Promise<BrokerResult> 
   const crew = openCrew({ folder, transport, store, service, type, slowness, downstream: downstream.url })
   const tokens = watchTokens(file)
   const began = Date.now()
+  const struck: Record<Fault, number> = { broker: 0, confirm: 0, ack: 0, consumer: 0, joining: 0 }
   let leaving = 0
 
   const cutBefore = async (moment: 'confirm' | 'ack'): Promise<void> => {
@@ -147,6 +148,7 @@ export const brokerTest = async (options: BrokerOptions): Promise<BrokerResult> 
         blows++
         options.say?.(`${blow} at ${counted.accounted.size} of ${ids.length}`)
         await strike[blow]()
+        struck[blow]++
       }
     }
     await publishing
@@ -161,7 +163,7 @@ export const brokerTest = async (options: BrokerOptions): Promise<BrokerResult> 
       published,
       refused,
       left,
-      cuts: { confirm: shears.cuts('confirm'), ack: shears.cuts('ack') },
+      struck: { ...struck, confirm: shears.cuts('confirm'), ack: shears.cuts('ack') },
       leaving,
       seconds: Math.round((Date.now() - began) / 1000),
     }

@@ -1,17 +1,18 @@
 import type { Called } from './downstream.ts'
-import type { BrokerResult, Fault } from './run.ts'
+import { type BrokerResult, FAULTS, type Fault } from './run.ts'
 
 /** Of a worker that is killed: all that it has out and unsettled (`window`), each of which may have had its effect already. */
 const IN_HANDS = 60
 
-const CUTS = ['confirm', 'ack'] as const
+/** Near the end of the work there may be no such frame any more. */
+const CUTS: readonly Fault[] = ['confirm', 'ack']
 
 /** What a run has to answer for, in words, to tests and commands alike; nothing where all is well. */
 export const complaints = (
   result: BrokerResult,
   { events, blows }: { readonly events: number; readonly blows: readonly Fault[] },
 ): readonly string[] => {
-  const { missing, wrong, beyond, left, fell, done, dead, unexplained, cuts } = result
+  const { missing, wrong, beyond, left, fell, done, dead, unexplained, struck } = result
   const times = (fault: Fault): number => blows.filter((each) => each === fault).length
   const excused = times('consumer') * IN_HANDS
   const lists = Object.entries({ missing, wrong, beyond, left, 'tokens fell': fell })
@@ -20,11 +21,11 @@ export const complaints = (
     ...(done + dead === events ? [] : [`${done} done and ${dead} dead are not ${events}`]),
     ...(unexplained <= excused ? [] : [`${unexplained} effects doubled, ${excused} excused by kills`]),
     ...callsTooMany(result),
-    // near the end of the work there may be no such frame any more, but a run without blows shows nothing
-    ...CUTS.flatMap((moment) =>
-      cuts[moment] * 2 >= times(moment)
+    // a run without blows shows nothing
+    ...FAULTS.flatMap((fault) =>
+      struck[fault] >= times(fault) / (CUTS.includes(fault) ? 2 : 1)
         ? []
-        : [`only ${cuts[moment]} of ${times(moment)} cuts before a ${moment} were made`],
+        : [`only ${struck[fault]} of ${times(fault)} blows fell: ${fault}`],
     ),
   ]
 }

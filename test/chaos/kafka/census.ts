@@ -1,103 +1,133 @@
 import { randomUUID } from 'node:crypto'
-import { Admin, Consumer, FetchIsolationLevels } from '@platformatic/kafka'
+import { Admin as LogAdmin } from '@platformatic/kafka'
+import { type Admin, Kafka, logLevel } from 'kafkajs'
+import { systemClock } from '../../../src/adapters/system/clock.ts'
 
 export interface Census {
-  /** The events that letters in the destination are about, in the order of the log. */
+  /** The events that letters in the destinations are about. */
   readonly dead: readonly string[]
   /** Records past the commit of the consumer group, in the source and its retry topics. */
   readonly uncommitted: number
 }
 
-/** What lies on the brokers, by a client that knows nothing of us. */
+const PATIENCE = 10_000
+
+/** What lies on the brokers, by a client that we use for nothing else: our own would share our errors. */
 export const census = async (brokers: readonly string[], service: string, topic: string): Promise<Census> => {
-  const common = { clientId: 'census', bootstrapBrokers: [...brokers], timeout: 10_000, retries: 5 }
-  const admin = new Admin(common)
+  for (let tries = 1; ; tries++) {
+    try {
+      return await lookOnce(brokers, service, topic)
+    } catch (error) {
+      // a broker that was killed may not know yet whose coordinator it is, and this client does not ask again
+      if (tries === 5) throw error
+      await systemClock.sleep(500)
+    }
+  }
+}
+
+const lookOnce = async (brokers: readonly string[], service: string, topic: string): Promise<Census> => {
+  const kafka = new Kafka({ clientId: 'census', brokers: [...brokers], logLevel: logLevel.NOTHING })
+  const admin = kafka.admin()
   try {
+    await admin.connect()
     const topics = await admin.listTopics()
     const graves = topics.filter((name) => name.includes(service) && !name.includes('.retry.'))
-    const dead: string[] = []
-    for (const grave of graves) dead.push(...(await idsIn(common, admin, grave)))
     const waits = topics.filter((name) => name.startsWith(`${service}.retry.`))
-    const [group] = await admin.listConsumerGroupOffsets({ groups: [service] })
-    let uncommitted = 0
-    for (const name of [topic, ...waits]) {
-      const ends = await endsOf(admin, name)
-      const partitions = group?.topics.find((each) => each.name === name)?.partitions ?? []
-      ends.forEach((end, at) => {
-        const committed = partitions.find(({ partitionIndex }) => partitionIndex === at)?.committedOffset
-        uncommitted += Number(end) - Math.max(0, Number(committed ?? 0n))
-      })
-    }
+    const dead = await originalsIn(kafka, await endsOf(admin, graves))
+    const read = [topic, ...waits]
+    const uncommitted = await uncommittedIn(admin, service, read, await logEnds(brokers, read))
     return { dead, uncommitted }
+  } finally {
+    await admin.disconnect()
+  }
+}
+
+type Ends = ReadonlyMap<string, ReadonlyMap<number, number>>
+
+/** As far as readers of what is committed get. */
+const endsOf = async (admin: Admin, topics: readonly string[]): Promise<Ends> => {
+  const ends = new Map<string, ReadonlyMap<number, number>>()
+  for (const topic of topics) {
+    const found = await admin.fetchTopicOffsets(topic)
+    ends.set(topic, new Map(found.map(({ partition, high }) => [partition, Number(high)])))
+  }
+  return ends
+}
+
+/** Where the logs really end, behind transactions that hang too; kafkajs can not tell. */
+const logEnds = async (brokers: readonly string[], topics: readonly string[]): Promise<Ends> => {
+  const admin = new LogAdmin({ clientId: 'census', bootstrapBrokers: [...brokers], retries: 5 })
+  try {
+    const metadata = await admin.metadata({ topics: [...topics] })
+    const asked = [...metadata.topics].map(([name, { partitions }]) => ({
+      name,
+      partitions: partitions.map((_, partitionIndex) => ({ partitionIndex, timestamp: -1n })),
+    }))
+    const found = await admin.listOffsets({ topics: asked })
+    return new Map(
+      found.map(({ name, partitions }) => [
+        name,
+        new Map(partitions.map(({ partitionIndex, offset }) => [partitionIndex, Number(offset)])),
+      ]),
+    )
   } finally {
     await admin.close()
   }
 }
 
-const endsOf = async (admin: Admin, name: string): Promise<readonly bigint[]> => {
-  const { topics } = await admin.metadata({ topics: [name] })
-  const count = topics.get(name)?.partitionsCount ?? 0
-  const partitions = Array.from({ length: count }, (_, partitionIndex) => ({
-    partitionIndex,
-    timestamp: -1n,
-  }))
-  const [found] = await admin.listOffsets({ topics: [{ name, partitions }] })
-  const ends = new Array<bigint>(count).fill(0n)
-  for (const { partitionIndex, offset } of found?.partitions ?? []) ends[partitionIndex] = offset
-  return ends
-}
-
-const CONTROL = 1 << 5
-const TRANSACTIONAL = 1 << 4
-
-/** Without a consumer group, and by the marks in the log itself: what an aborted transaction wrote is not there. */
-const idsIn = async (
-  common: ConstructorParameters<typeof Admin>[0],
+const uncommittedIn = async (
   admin: Admin,
-  topic: string,
-): Promise<readonly string[]> => {
-  const ends = await endsOf(admin, topic)
-  const consumer = new Consumer({ ...common, groupId: `census-${randomUUID()}` })
-  const ids: string[] = []
-  try {
-    const { topics } = await consumer.metadata({ topics: [topic] })
-    const { id: topicId, partitions } = topics.get(topic)!
-    for (const [partition, end] of ends.entries()) {
-      const open = new Map<bigint, string[]>()
-      for (let fetchOffset = 0n; fetchOffset < end; ) {
-        const wanted = { partition, fetchOffset, currentLeaderEpoch: -1, lastFetchedEpoch: -1 }
-        const answer = await consumer.fetch({
-          node: partitions[partition]!.leader,
-          topics: [{ topicId, partitions: [{ ...wanted, partitionMaxBytes: 4 * 1024 * 1024 }] }],
-          isolationLevel: FetchIsolationLevels.READ_UNCOMMITTED,
-          maxWaitTime: 200,
-        })
-        const batches = answer.responses.flatMap((each) =>
-          each.partitions.flatMap(({ records }) => records ?? []),
-        )
-        if (batches.length === 0) break
-        for (const { attributes, producerId, firstOffset, lastOffsetDelta, records } of batches) {
-          if (firstOffset + BigInt(lastOffsetDelta) < fetchOffset) continue
-          fetchOffset = firstOffset + BigInt(lastOffsetDelta) + 1n
-          if (attributes & CONTROL) {
-            const isCommit = records[0]?.key?.readInt16BE(2) === 1
-            if (isCommit) ids.push(...(open.get(producerId) ?? []))
-            open.delete(producerId)
-            continue
-          }
-          const found = records.flatMap(({ value }) => originalOf(value))
-          if (attributes & TRANSACTIONAL) open.set(producerId, [...(open.get(producerId) ?? []), ...found])
-          else ids.push(...found)
-        }
-      }
+  groupId: string,
+  topics: readonly string[],
+  real: Ends,
+): Promise<number> => {
+  const ends = await endsOf(admin, topics)
+  const committed = await admin.fetchOffsets({ groupId, topics: [...topics] })
+  let count = 0
+  for (const [topic, partitions] of ends) {
+    const ours = committed.find((each) => each.topic === topic)?.partitions ?? []
+    for (const [partition, end] of partitions) {
+      const offset = ours.find((each) => each.partition === partition)?.offset
+      count += Math.max(end, real.get(topic)?.get(partition) ?? 0) - Math.max(0, Number(offset ?? 0))
     }
-  } finally {
-    await consumer.close(true)
   }
-  return ids
+  return count
 }
 
-const originalOf = (value: Buffer | null): readonly string[] => {
-  const { originalEventId } = JSON.parse(String(value)) as { originalEventId?: string }
-  return originalEventId === undefined ? [] : [originalEventId]
+/** What an aborted transaction wrote is not there, nor what one that is open has written. */
+const originalsIn = async (kafka: Kafka, ends: Ends): Promise<readonly string[]> => {
+  const ids: string[] = []
+  const unread = new Set<string>()
+  for (const [topic, partitions] of ends) {
+    for (const [partition, end] of partitions) if (end > 0) unread.add(`${topic}/${partition}`)
+  }
+  if (unread.size === 0) return ids
+  const consumer = kafka.consumer({
+    groupId: `census-${randomUUID()}`,
+    maxWaitTimeInMs: 100,
+    maxBytesPerPartition: 4 * 1024 * 1024,
+  })
+  const all = Promise.withResolvers<void>()
+  // told of batches too in which nothing is for readers: marks, and what was aborted
+  consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload: { topic, partition, lastOffset } }) => {
+    if (Number(lastOffset) + 1 >= ends.get(topic)!.get(partition)!) unread.delete(`${topic}/${partition}`)
+    if (unread.size === 0) all.resolve()
+  })
+  const late = setTimeout(() => all.reject(new Error('the census took too long')), PATIENCE)
+  try {
+    await consumer.connect()
+    await consumer.subscribe({ topics: [...ends.keys()], fromBeginning: true })
+    await consumer.run({
+      autoCommit: false,
+      eachMessage: async ({ message: { value } }) => {
+        const { originalEventId } = JSON.parse(String(value)) as { originalEventId?: string }
+        if (originalEventId !== undefined) ids.push(originalEventId)
+      },
+    })
+    await all.promise
+    return ids
+  } finally {
+    clearTimeout(late)
+    await consumer.disconnect()
+  }
 }

@@ -25,8 +25,7 @@ const cutting =
     const { kafka, shears, close } = await wiredKafka()
     try {
       const fault = wireCut(shears, moments, CUTS)
-      const result = await storm({ ...run, brokers: kafka.brokers, workers: 3, fault })
-      return { ...result, cuts: shears.cuts }
+      return await storm({ ...run, brokers: kafka.brokers, workers: 3, fault })
     } finally {
       await close()
     }
@@ -66,8 +65,7 @@ export const isStorm = (name: string): name is StormName => Object.hasOwn(STORMS
 export const runStorm = async (name: StormName, run: Run): Promise<number> => {
   const result = await STORMS[name](run)
   console.log(`kafka ${name}: ${figures(result)}`)
-  const cuts = result.cuts === undefined ? 0 : CUTS
-  const found = complaints(result, { ...run, transactions: name === 'transactions', cuts })
+  const found = complaints(result, { ...run, transactions: name === 'transactions' })
   for (const each of found) console.error(`kafka ${name}: ${each}`)
   return found.length
 }

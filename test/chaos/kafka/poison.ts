@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { reprieve } from '../../../src/index.ts'
-import { FAIR } from '../poison-rate.ts'
+import { type Heats, isDecided, median } from '../fair.ts'
 
 export interface PoisonResult {
   /** Events a second, the median of the rounds. */
@@ -20,8 +20,7 @@ export interface PoisonResult {
 export const poisonRace = async (
   brokers: string,
   events: number,
-  rounds = 5,
-  most = 15,
+  heats: Heats = { heats: 5, mostHeats: 15 },
 ): Promise<PoisonResult> => {
   const rates: Record<'without' | 'with', number[]> = { without: [], with: [] }
   for (let round = 0; ; round++) {
@@ -30,8 +29,9 @@ export const poisonRace = async (
     }
     const [without, poisoned] = [median(rates.without), median(rates.with)]
     const ratio = poisoned / without
-    if (round + 1 < (ratio >= FAIR ? rounds : most)) continue
-    return { without: Math.round(without), with: Math.round(poisoned), ratio }
+    if (isDecided(round + 1, ratio, heats)) {
+      return { without: Math.round(without), with: Math.round(poisoned), ratio }
+    }
   }
 }
 
@@ -85,5 +85,3 @@ const oneRun = async (brokers: string, events: number, poisoned: boolean): Promi
     rmSync(folder, { recursive: true, force: true })
   }
 }
-
-const median = (of: readonly number[]): number => [...of].sort((a, b) => a - b)[Math.floor(of.length / 2)]!

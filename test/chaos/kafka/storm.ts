@@ -22,10 +22,16 @@ export interface StormOptions {
   /** Retries and burials are transactions. */
   readonly transactions?: boolean
   readonly query?: string
-  /** Goes on beside the work until the signal aborts, or until it is done with them. */
-  readonly fault: (on: Stage, over: AbortSignal) => Promise<void>
+  readonly fault: Fault
   readonly patience: number
   readonly say?: (line: string) => void
+}
+
+export interface Fault {
+  /** With fewer blows a storm shows nothing. */
+  readonly least: number
+  /** Goes on beside the work until the signal aborts, or until it is done with them. Resolves with how many blows fell. */
+  strike(on: Stage, over: AbortSignal): Promise<number>
 }
 
 /** What a fault may do to the workers. */
@@ -49,8 +55,9 @@ export interface StormResult extends Omit<Count, 'accounted'>, Called {
   readonly uncommitted: number
   /** I4: claims whose token fell. */
   readonly fell: readonly string[]
-  /** How often a connection was cut at the chosen moments, where that was the fault. */
-  readonly cuts?: number
+  readonly blows: number
+  /** How many of them it takes. */
+  readonly least: number
   readonly killed: number
   readonly seconds: number
 }
@@ -149,8 +156,8 @@ export const storm = async (options: StormOptions): Promise<StormResult> => {
 
   try {
     await Promise.all(Array.from({ length: options.workers }, joinOne))
-    const fault = options.fault(stage, over.signal)
-    fault.catch((error: unknown) => options.say?.(`the fault failed: ${error}`))
+    const striking = options.fault.strike(stage, over.signal)
+    striking.catch((error: unknown) => options.say?.(`the fault failed: ${error}`))
     const publishing = publishAll()
     const restoring = stage.reached(RESTORED, over.signal).then(downstream.restore)
     const patience = systemClock.sleep(options.patience, over.signal).then(() => over.abort())
@@ -166,7 +173,7 @@ export const storm = async (options: StormOptions): Promise<StormResult> => {
     }
     const late = over.signal.aborted
     over.abort()
-    await Promise.all([fault, patience, restoring])
+    const [blows] = await Promise.all([striking, patience, restoring])
     if (late) options.say?.('out of patience')
     await Promise.all([...workers].map((each) => end(each, 'SIGTERM')))
     const { dead, uncommitted } = await census(options.brokers, service, type)
@@ -182,6 +189,8 @@ export const storm = async (options: StormOptions): Promise<StormResult> => {
       buriedTwice: dead.length - new Set(dead).size,
       uncommitted,
       killed,
+      blows,
+      least: options.fault.least,
       seconds: Math.round((Date.now() - began) / 1000),
     }
   } finally {

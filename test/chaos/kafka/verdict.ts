@@ -5,8 +5,6 @@ export interface Stormed {
   readonly events: number
   /** Retries and burials were transactions. */
   readonly transactions?: boolean
-  /** How often connections were to be cut. */
-  readonly cuts?: number
 }
 
 /** Of a worker that is killed: it may have made its effects and not yet have said so. As many as it has out. */
@@ -15,9 +13,22 @@ const IN_HANDS = 60
 /** What a storm has to answer for, in words, to tests and commands alike; nothing where all is well. */
 export const complaints = (
   result: StormResult,
-  { events, transactions = false, cuts = 0 }: Stormed,
+  { events, transactions = false }: Stormed,
 ): readonly string[] => {
-  const { missing, wrong, beyond, fell, done, dead, unexplained, uncommitted, buriedTwice, killed } = result
+  const {
+    missing,
+    wrong,
+    beyond,
+    fell,
+    done,
+    dead,
+    unexplained,
+    uncommitted,
+    buriedTwice,
+    killed,
+    blows,
+    least,
+  } = result
   const lists = Object.entries({ missing, wrong, beyond, 'tokens fell': fell })
   const excused = killed * IN_HANDS
   return [
@@ -28,8 +39,7 @@ export const complaints = (
     ...(uncommitted === 0 ? [] : [`${uncommitted} records are not committed`]),
     ...(unexplained <= excused ? [] : [`${unexplained} effects doubled, ${excused} excused by kills`]),
     ...callsTooMany(result),
-    // near the end of the work there may be no such request any more, but a run without blows shows nothing
-    ...((result.cuts ?? 0) * 2 >= cuts ? [] : [`only ${result.cuts} of ${cuts} cuts were made`]),
+    ...(blows >= least ? [] : [`only ${blows} blows fell, and with less than ${least} it shows nothing`]),
     // without transactions a broker or a worker that dies between the two leaves the letter and the original
     ...(transactions && buriedTwice > 0 ? [`${buriedTwice} letters are there twice`] : []),
   ]
