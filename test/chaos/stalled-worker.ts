@@ -11,7 +11,7 @@ const app = await reprieve({
   rules: readRules(
     `version: 1
 # long enough that a busy machine alone lets nobody stand still for so long
-defaults: { lease: 3s, timeout: 5m, idempotency: { pattern: ${pattern} } }`,
+defaults: { lease: 6s, timeout: 5m, idempotency: { pattern: ${pattern} } }`,
     'test.yaml',
   ),
   journal: (fact) => {

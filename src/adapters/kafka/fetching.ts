@@ -42,8 +42,6 @@ export const fetching = (wire: Wire, member: Member): Fetching => {
   const underway = new Set<number>()
   const glanced = new Map<number, number>()
   const stop = new AbortController()
-  /** Of each topic as it was when its partition became ours. */
-  const ids = new WeakMap<Tenure, string>()
   let nodes = 0
   let failures = 0
   let unled = ''
@@ -168,9 +166,8 @@ export const fetching = (wire: Wire, member: Member): Fetching => {
   const renew = async (tenures: readonly Tenure[], metadata: ClusterMetadata): Promise<void> => {
     for (const tenure of tenures) {
       const id = metadata.topics.get(tenure.topic)?.id
-      const before = ids.get(tenure)
-      if (id === undefined || id === before) continue
-      if (before === undefined) ids.set(tenure, id)
+      if (id === undefined || id === tenure.topicId) continue
+      if (tenure.topicId === undefined) tenure.topicId = id
       else {
         const text = `${tenure.topic} was deleted and made anew`
         member.trouble(text, new Error('reading from its earliest record'))

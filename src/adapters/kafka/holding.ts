@@ -7,6 +7,8 @@ import type { Run } from './marks.ts'
 export interface Tenure {
   readonly topic: string
   readonly partition: number
+  /** Of the topic that is read: one that is deleted and made anew has the same name and another id. */
+  topicId: string | undefined
   /** Its records are parcels: each names its subscription and when it is due. */
   readonly parcels: boolean
   readonly shelves: ReadonlyMap<string, Shelf>

@@ -130,6 +130,7 @@ export const tenure = ({
     end: Number.POSITIVE_INFINITY,
     committed: 0,
     over: false,
+    topicId: undefined,
     suspects: mark.out,
     get position() {
       return position

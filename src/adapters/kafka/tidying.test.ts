@@ -10,9 +10,17 @@ const ROUND = 30_000
 const start = () => {
   const tools = testTools()
   const left = new AbortController()
-  const tenure = { topic: 'svc.retry.1s', partition: 2, parcels: true, committed: 0 }
-  const broker = { refuses: false, cuts: [] as number[] }
+  const tenure = {
+    topic: 'svc.retry.1s',
+    partition: 2,
+    topicId: 'first',
+    parcels: true,
+    committed: 0,
+    over: false,
+  }
+  const broker = { refuses: false, cuts: [] as number[], topicId: 'first' }
   const admin = {
+    metadata: async () => ({ topics: new Map([[tenure.topic, { id: broker.topicId }]]) }),
     deleteRecords: async ({ topics }: { topics: { partitions: { offset: bigint }[] }[] }) => {
       if (broker.refuses) throw new Error('not now')
       broker.cuts.push(Number(topics[0]!.partitions[0]!.offset))
@@ -32,6 +40,15 @@ it('cuts off what is finished, once', async () => {
   const { broker, round } = start()
   for (const committed of [0, 5, 5, 9]) await round(committed)
   expect(broker.cuts).toEqual([5, 9])
+})
+
+it('leaves a topic alone that was deleted and made anew: what nobody has read of it would be gone', async () => {
+  const { broker, round } = start()
+  await round(5)
+  broker.topicId = 'second'
+  await round(6)
+  await round(7)
+  expect(broker.cuts).toEqual([5])
 })
 
 it('goes on after an error: what could not be cut off is, when the broker takes it again', async () => {
