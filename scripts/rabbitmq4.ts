@@ -18,6 +18,8 @@ const TESTS = [
   'test/scenarios/order.test.ts',
   'test/scenarios/rabbitmq-drain.test.ts',
   'test/scenarios/foreign-letters.test.ts',
+  'test/scenarios/foreign-return.test.ts',
+  'test/scenarios/too-large.test.ts',
   'test/scenarios/foreign-traffic.test.ts',
 ]
 const root = join(import.meta.dirname, '..')
