@@ -92,7 +92,7 @@ export const openSubscribed = async (ours: Ours) => {
   return { first, ground, options, rules, names, starting }
 }
 
-const fill = async (app: Reprieve, type: string, events: number, id?: () => string): Promise<void> => {
+export const fill = async (app: Reprieve, type: string, events: number, id?: () => string): Promise<void> => {
   for (const orders of batches(events, FILL))
     await app.publishEvents(orders.map((order) => eventOf(type, order, id?.())))
 }

@@ -6,6 +6,7 @@ import { failsOnce } from '../courses.ts'
 import { freshFile } from '../embedded/file.ts'
 import { LEAD, REST, WINDOW } from '../load.ts'
 import { countsOf, type Ground, type Names, oursConsuming, oursPublishing } from '../ours.ts'
+import { poisonRace } from '../poison.ts'
 import { retryProbe } from '../retries.ts'
 import { openBroker, openIfThere } from '../server.ts'
 import { versionOf } from '../versions.ts'
@@ -30,10 +31,10 @@ export const open: OpenBench = async () => {
   const broker = await openBroker('kafka')
   const redis = await openIfThere('redis')
   const ledgers = redis && { redis: redis.url }
-  const ground = async (): Promise<Ground> => {
+  const ground = async (asked = ''): Promise<Ground> => {
     const store = freshFile()
     return {
-      transport: `kafka://${broker.url}`,
+      transport: `kafka://${broker.url}${asked}`,
       store: store.url,
       counts: ({ transport }) => ({ commits: countsOf(transport).commits ?? 0 }),
       close: async (names) => {
@@ -118,6 +119,7 @@ export const open: OpenBench = async () => {
           kafkajsConsuming(raw, true),
         ],
       },
+      poisonRace(() => ground('?partitions=1')),
     ],
     probes: [retryProbe({ name: 'a retry', limit: TRIPS, ground, trips: producesAndCommits })],
     close: async () => {

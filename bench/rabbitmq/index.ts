@@ -6,6 +6,7 @@ import { failsOnce } from '../courses.ts'
 import { freshFile } from '../embedded/file.ts'
 import { LEAD, REST, WINDOW } from '../load.ts'
 import { countsOf, type Ground, type Names, oursConsuming, oursPublishing } from '../ours.ts'
+import { poisonRace } from '../poison.ts'
 import { retryProbe } from '../retries.ts'
 import { openBroker, openIfThere } from '../server.ts'
 import { versionOf } from '../versions.ts'
@@ -119,6 +120,7 @@ export const open: OpenBench = async () => {
           rascalConsuming(raw, true),
         ],
       },
+      poisonRace(ground),
     ],
     probes: [retryProbe({ name: 'a retry', limit: TRIPS, ground, trips: confirmsAndAcks })],
     close: async () => {

@@ -1,9 +1,7 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, it } from 'vitest'
 import { describeOwnKafka, type OwnKafka } from '../kafka/own-kafka.ts'
 import { type WiredKafka, wiredKafka } from '../kafka/wired-kafka.ts'
-import { FAIR } from './fair.ts'
 import { brokerKilled, comeAndGo, wireCut, workersKilled } from './kafka/faults.ts'
-import { poisonRace } from './kafka/poison.ts'
 import { told } from './kafka/told.ts'
 
 /** The short forms; `npm run chaos -- kafka broker|workers|churn|leader|transactions|confirm|ack` are the long ones. */
@@ -35,14 +33,6 @@ describeOwnKafka('kafka under fire', () => {
     const fault = wireCut(wired.shears, ['confirm', 'commit', 'produce', 'committed'], 8)
     await told('connections cut', { brokers: kafka.brokers, events: 400, workers: 2, fault })
   }, 200_000)
-
-  it('poison in front of a partition leaves the others at nine tenths of their rate at least', {
-    timeout: 180_000,
-  }, async () => {
-    const result = await poisonRace(kafka.brokers[0]!, 600)
-    console.log(`kafka poison: ${JSON.stringify(result)}`)
-    expect(result.ratio).toBeGreaterThanOrEqual(FAIR)
-  })
 
   it('a worker that comes and goes while handlers are slow loses and doubles nothing', async () => {
     const options = { brokers: kafka.brokers, events: 500, workers: 2, slow: 300, fault: comeAndGo() }

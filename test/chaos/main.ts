@@ -2,13 +2,10 @@ import { parseArgs } from 'node:util'
 import { kafkaUrl, serviceUrl } from '../services/urls.ts'
 import { runFaults } from './broker/command.ts'
 import { crashTest } from './crash.ts'
-import { FAIR } from './fair.ts'
-import { isStorm, onOwnKafka, runStorm, STORMS } from './kafka/main.ts'
-import { poisonRace } from './kafka/poison.ts'
+import { isStorm, runStorm, STORMS } from './kafka/main.ts'
 import { runOrders } from './order/command.ts'
 import { PATTERNS } from './patterns/effects.ts'
 import { killOne, patternRun } from './patterns/run.ts'
-import { poisonRate } from './poison-rate.ts'
 
 const USAGE = `Usage: npm run chaos -- <what…> [--events N] [--kills N] [--minutes N]
 
@@ -17,12 +14,11 @@ const USAGE = `Usage: npm run chaos -- <what…> [--events N] [--kills N] [--min
   patterns                    what each idempotency pattern promises, with three workers on SQLite
   rabbitmq broker|confirm|ack|consumer|joining|all
                               blows on a RabbitMQ of its own
-  kafka broker|workers|churn|leader|transactions|confirm|ack|poison|calm
+  kafka broker|workers|churn|leader|transactions|confirm|ack|calm
                               faults on Kafka brokers of its own
   order sqlite|rabbitmq|kafka|rabbitmq-broker|rabbitmq-cuts|rabbitmq-guests|kafka-broker|kafka-leader|kafka-cuts|kafka-guests
                               order by key with three workers: one of them, the broker or a leader killed, connections
                               cut, or one more worker that comes and goes
-  poison                      the rate of others with poison in front of a RabbitMQ queue, against without it
 
   --events N   20000    --kills N   20    --minutes N   10, then it is given up
 
@@ -81,17 +77,8 @@ const runPatterns = async (): Promise<void> => {
 
 const runStorms = async (storms: readonly string[]): Promise<void> => {
   for (const name of storms) {
-    if (name === 'poison') {
-      const result = await onOwnKafka(1, ({ brokers }) => poisonRace(brokers[0]!, Number(values.events) / 4))
-      console.log(`kafka poison: ${JSON.stringify(result)}`)
-      if (result.ratio < FAIR) {
-        console.error(`kafka poison: less than ${FAIR} of their rate is left to the others`)
-        lost++
-      }
-      continue
-    }
     if (!isStorm(name)) {
-      console.error(`no storm '${name}': use poison, ${Object.keys(STORMS).join(', ')}`)
+      console.error(`no storm '${name}': use ${Object.keys(STORMS).join(', ')}`)
       process.exit(2)
     }
     lost += await runStorm(name, {
@@ -120,24 +107,7 @@ if (names[0] === 'order') {
   process.exit((await runOrders(names.slice(1), asked)) === 0 ? 0 : 1)
 }
 
-const runPoison = async (): Promise<void> => {
-  const transport = serviceUrl('amqp')
-  if (!transport) {
-    console.error('no RabbitMQ: start one with `npm run services -- up`')
-    process.exit(2)
-  }
-  const { ratio, ...rest } = await poisonRate({ transport, events: 2000, poison: 20, heats: 5 })
-  console.log(`poison: ${ratio.toFixed(3)} of the rate without it: ${JSON.stringify(rest)}`)
-  if (ratio >= FAIR) return
-  console.error(`poison: less than ${FAIR} of their rate is left to the others`)
-  lost++
-}
-
 for (const name of names) {
-  if (name === 'poison') {
-    await runPoison()
-    continue
-  }
   if (name === 'patterns') {
     await runPatterns()
     continue
@@ -145,7 +115,7 @@ for (const name of names) {
   const transport = urlOf(name)
   if (!transport) {
     console.error(
-      `no server for '${name}': use sqlite, rabbitmq, kafka, poison or patterns, and start servers with \`npm run services -- up\``,
+      `no server for '${name}': use sqlite, rabbitmq, kafka, postgres or patterns, and start servers with \`npm run services -- up\``,
     )
     process.exit(2)
   }

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { BrokerResult, Fault } from './broker/run.ts'
 import { complaints as ofRabbitmq } from './broker/verdict.ts'
-import { isDecided } from './fair.ts'
 import type { StormResult } from './kafka/storm.ts'
 import { complaints as ofKafka } from './kafka/verdict.ts'
 
@@ -62,20 +61,5 @@ describe('a storm on Kafka', () => {
 
   it('answers for blows that never fell', () => {
     expect(judged(0, 2)).toEqual(['only 0 blows fell, and with less than 2 it shows nothing'])
-  })
-})
-
-describe('a race against poison', () => {
-  const heats = { heats: 5, mostHeats: 15 }
-
-  it('is decided early only where all is well', () => {
-    expect(isDecided(4, 0.99, heats)).toBe(false)
-    expect(isDecided(5, 0.9, heats)).toBe(true)
-    expect(isDecided(5, 0.89, heats)).toBe(false)
-  })
-
-  it('does not stop at the first good moment after that: all heats are run, and all count', () => {
-    for (let n = 6; n < 15; n++) expect(isDecided(n, 0.95, heats)).toBe(false)
-    expect(isDecided(15, 0.89, heats)).toBe(true)
   })
 })
