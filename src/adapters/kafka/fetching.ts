@@ -48,8 +48,9 @@ export const fetching = (wire: Wire, member: Member): Fetching => {
   const glanced = new Map<number, number>()
   /** Those that had trouble, and until when they are left out. */
   const sick = new WeakMap<Tenure, { readonly times: number; readonly until: number }>()
+  /** Those that got nothing, though they have some. */
+  const passed = new WeakSet<Tenure>()
   const stop = new AbortController()
-  let turn = 0
   let nodes = 0
   let failures = 0
   let unled = ''
@@ -77,6 +78,8 @@ export const fetching = (wire: Wire, member: Member): Fetching => {
     if (code !== 0) throw errorOf(client, code)
     if (unread) throw unread
     tenure.end = end
+    if (batches.length === 0 && tenure.position < end) passed.add(tenure)
+    else passed.delete(tenure)
     tenure.accept(batches, aborted)
   }
 
@@ -197,11 +200,11 @@ export const fetching = (wire: Wire, member: Member): Fetching => {
     return next
   }
 
-  /** The first one that has records gets them however large they are, others only what fits: each is the first in its turn. */
-  const inTurn = (tenures: readonly Tenure[]): readonly Tenure[] => {
-    const first = tenures.length > 1 ? turn++ % tenures.length : 0
-    return [...tenures.slice(first), ...tenures.slice(0, first)]
-  }
+  /** The first one that has records gets them however large they are, others only what fits: who got nothing is the next. */
+  const inTurn = (tenures: readonly Tenure[]): readonly Tenure[] =>
+    tenures.some((each) => passed.has(each))
+      ? [...tenures.filter((each) => passed.has(each)), ...tenures.filter((each) => !passed.has(each))]
+      : tenures
 
   /** Says once which partitions nobody leads, and looks again soon; the others go on meanwhile. */
   const missLeaders = (tenures: readonly Tenure[], now: number): Millis | undefined => {
