@@ -21,10 +21,12 @@ interface Seen {
 }
 
 /** A service whose events come from people who never heard of CloudEvents; each is failed once. */
-const listen = async (transport: string, topic: string) => {
+const listen = async (transport: string, topic: string, order = 'none') => {
   const name = `foreign-${randomUUID().slice(0, 13)}`
   const rules = readRules(
-    `version: 1\ndefaults: { policy: { backoff: fixed, delay: 100ms, jitter: none, retries: 2 } }`,
+    `version: 1
+defaults: { policy: { backoff: fixed, delay: 100ms, jitter: none, retries: 2 } }
+services: { ${name}: { events: { ${topic}: { order: ${order} } } } }`,
     'test.yaml',
   )
   const app = await reprieve({ transport, store: `sqlite:${join(folder, `${name}.db`)}`, rules })
@@ -147,5 +149,31 @@ describeWith('kafka', 'plain clients of Kafka', (brokers) => {
       })
       break
     }
+  })
+
+  it('are heard in the order of their keys where the rules ask for it: a key in retry holds up its followers', async () => {
+    const topic = `plain-${randomUUID()}`
+    const { name, seen, done } = await listen(kafkaUrl(brokers), topic, 'key')
+    const producer = new Producer(common)
+    const admin = new Admin(common)
+    onTestFinished(async () => {
+      await producer.close()
+      const ours = (await admin.listTopics()).filter((each) => each.includes(name) || each === topic)
+      await admin.deleteTopics({ topics: ours })
+      await admin.close()
+    })
+    // as text, and as Java writes a number
+    const keys = [Buffer.from('k'), Buffer.alloc(8, 0xff)]
+    const messages = [1, 2, 3].flatMap((n) =>
+      keys.map((key, of) => ({ topic, key, value: Buffer.from(JSON.stringify({ of, n })) })),
+    )
+    await producer.send({ acks: -1, messages } as never)
+    await until('all of them', () => done().length === messages.length)
+    // each is failed once, and nobody of its key runs before it is done
+    const runs = Map.groupBy(
+      seen.map(({ data }) => data as { of: number; n: number }),
+      ({ of }) => of,
+    )
+    for (const of of [0, 1]) expect(runs.get(of)!.map(({ n }) => n)).toEqual([1, 1, 2, 2, 3, 3])
   })
 })

@@ -40,7 +40,6 @@ const moveAll = async (desk: Desk, moving: readonly Moving[], answers: Settled[]
         slot.tenure.giveBack(slot)
       }
     } else {
-      slot.tenure.finish(slot)
       release(desk, slot)
       answers[index] = 'done'
     }
@@ -62,14 +61,16 @@ const transact = async (desk: Desk, moving: readonly Moving[]): Promise<Committe
       if (tenures.some(({ over }) => over)) return 'fenced'
       const commits = tenures.map((each) => {
         const { offset, done } = each.progress(slots)
-        const { topic, partition } = each
-        return { topic, partition, offset, text: encodeMark({ out: out(each), done }, offset) }
+        const { topic, partition, topicId: of } = each
+        return { topic, partition, offset, text: encodeMark({ out: out(each), done, of }, offset) }
       })
       const outcome = await transactions!.run(records, group.member.offsets, commits, as)
       if (outcome === 'done') {
         tenures.forEach((each, i) => {
           each.committed = commits[i]!.offset
         })
+        // before the next commit is made, which would take back what this one has brought
+        for (const slot of slots) slot.tenure.finish(slot)
       }
       return outcome
     })

@@ -27,16 +27,26 @@ export type Unpack = (packing: number, bytes: Buffer) => Buffer
 
 const BEFORE_LENGTH = 12
 const PACKED = 0b111
+/** The broker says when records came; what their writer said of it does not count. */
+const APPENDED = 1 << 3
 export const TRANSACTIONAL = 1 << 4
 export const CONTROL = 1 << 5
 
-/** All that are whole: the broker cuts the last one off where it likes. */
+/**
+ * All that are whole: the broker cuts the last one off where it likes. Those before one that can't be read come without it;
+ * it is the first of the next answer.
+ */
 export const readBatches = (bytes: Buffer, unpack: Unpack): readonly RawBatch[] => {
   const batches: RawBatch[] = []
   for (let start = 0; start + BEFORE_LENGTH <= bytes.length; ) {
     const end = start + BEFORE_LENGTH + bytes.readInt32BE(start + 8)
     if (end > bytes.length) break
-    batches.push(readBatch(bytes, start, end, unpack))
+    try {
+      batches.push(readBatch(bytes, start, end, unpack))
+    } catch (error) {
+      if (batches.length === 0) throw error
+      break
+    }
     start = end
   }
   return batches
@@ -51,8 +61,9 @@ const readBatch = (bytes: Buffer, start: number, end: number, unpack: Unpack): R
   from.at += 4 // checksum
   const attributes = from.int16()
   const last = first + from.int32()
-  const timestamp = Number(from.int64())
-  from.at += 8 // newest timestamp
+  const base = Number(from.int64())
+  const newest = Number(from.int64())
+  const timestamp = attributes & APPENDED ? newest : base
   const producerId = from.int64()
   from.at += 6 // producer epoch, first sequence
   const count = from.int32()
@@ -63,17 +74,18 @@ const readBatch = (bytes: Buffer, start: number, end: number, unpack: Unpack): R
 }
 
 export const eachRecord = (
-  { bytes, at, count, first, timestamp }: RawBatch,
+  { bytes, at, count, first, timestamp, attributes }: RawBatch,
   visit: (offset: number, timestamp: number, record: RawRecord) => void,
 ): void => {
   const from = new Cursor(bytes, at)
+  const isAppended = (attributes & APPENDED) !== 0
   for (let n = 0; n < count; n++) {
     const length = from.signed()
     const end = from.at + length
     from.at++ // attributes, unused
     const age = from.signed()
     const offset = first + from.signed()
-    visit(offset, timestamp + age, { bytes, at: from.at, end })
+    visit(offset, isAppended ? timestamp : timestamp + age, { bytes, at: from.at, end })
     from.at = end
   }
 }

@@ -83,8 +83,8 @@ export const commitAll = async (
 ): Promise<Outcomes> => {
   const commits = tenures.map((each) => {
     const { offset, done } = each.progress()
-    const { topic, partition } = each
-    return { topic, partition, offset, text: encodeMark({ out: out(each), done }, offset) }
+    const { topic, partition, topicId: of } = each
+    return { topic, partition, offset, text: encodeMark({ out: out(each), done, of }, offset) }
   })
   const answers = await offsets.commit(commits, as)
   return new Map(

@@ -7,6 +7,7 @@ import type { Inlet, Settlement } from '../../contracts/transport.ts'
 import { ackAll, idsOf, makeEvents, makeSubscription, take, takeOne } from '../../testing/trials/kit.ts'
 import { failedOnce } from '../../testing/trials/samples.ts'
 import { systemClock } from '../system/clock.ts'
+import { offsetsOf } from './offsets.ts'
 import { retryTopics } from './tiers.ts'
 
 /** What is looked at every half minute is looked at every two seconds. */
@@ -102,5 +103,27 @@ describeWith('kafka', 'a kafka topic that is deleted in mid-run', (brokers) => {
       await inlet.settle(got.map((delivery) => ({ do: 'ack', delivery })))
     }
     expect([...seen].sort()).toEqual(events.map(({ id }) => id).sort())
+  })
+
+  it('skips nothing of the new one, though an offset of the old one was committed when that was there', async () => {
+    const { transport, to, inlet } = await start(1)
+    await transport.publish(to.topic, inOnePartition(5))
+    await ackAll(inlet, await take(world, inlet, 5))
+    await inlet.close()
+    const [answer] = await admin.listConsumerGroupOffsets({ groups: [to.consumerGroup] })
+    const { committedOffset, metadata } = answer!.topics.find(({ name }) => name === to.topic)!.partitions[0]!
+    expect(committedOffset).toBe(5n)
+    await remove([to.topic])
+    await makeTopic(admin, to.topic, { partitions: 1 })
+    const events = inOnePartition(8)
+    await untilPublished(() => transport.publish(to.topic, events))
+    const { transport: another, wire } = await openSeen()
+    const late = { topic: to.topic, partition: 0, offset: 5, text: metadata ?? '' }
+    const nobody = { member: '', generation: -1 }
+    expect(await offsetsOf(wire, to.consumerGroup).commit([late], nobody)).toEqual(['done'])
+    const again = await another.subscribe(to)
+    const got = await take(world, again, 8)
+    expect(idsOf(got)).toEqual(events.map(({ id }) => id))
+    await ackAll(again, got)
   })
 })

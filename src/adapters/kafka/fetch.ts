@@ -12,6 +12,8 @@ export interface Fetched {
   readonly end: number
   readonly aborted: readonly Aborted[]
   readonly batches: readonly RawBatch[]
+  /** Why what lies there can't be read. */
+  readonly unread?: Error
 }
 
 export interface Aborted {
@@ -96,10 +98,16 @@ export const readAnswer = (bytes: Buffer, unpack: Unpack): FetchAnswer => {
     }
     from.at += 4 // preferred replica
     const length = Math.max(0, from.unsigned() - 1)
-    const batches = readBatches(bytes.subarray(from.at, from.at + length), unpack)
+    const records = bytes.subarray(from.at, from.at + length)
     from.at += length
     from.skipTags()
-    return { topicId, partition, code, end: stable >= 0 ? stable : high, aborted, batches }
+    const answer = { topicId, partition, code, end: stable >= 0 ? stable : high, aborted }
+    try {
+      return { ...answer, batches: readBatches(records, unpack) }
+    } catch (unread) {
+      // other partitions have nothing to do with it
+      return { ...answer, batches: [], unread: unread as Error }
+    }
   }
 }
 

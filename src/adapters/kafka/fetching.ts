@@ -1,10 +1,10 @@
 import type { Millis } from '../../core/time.ts'
 import type { Broker, ClusterMetadata } from './client.ts'
-import { CODE, isUnknownTopic } from './errors.ts'
-import { type FetchAnswer, fetchOnce } from './fetch.ts'
+import { CODE, errorOf, isUnknownTopic } from './errors.ts'
+import { type FetchAnswer, type Fetched, fetchOnce } from './fetch.ts'
 import type { Tenure } from './holding.ts'
 import type { Member } from './member.ts'
-import { type Place, placeOf } from './offsets.ts'
+import { listOffsets, type Place, placeOf } from './offsets.ts'
 import { isHungry } from './tenure.ts'
 import { GLANCE } from './tiers.ts'
 import type { Wire } from './wire.ts'
@@ -27,6 +27,11 @@ type Named = readonly [topicId: string, tenure: Tenure]
 const leaderOf = ({ topics }: ClusterMetadata, { topic, partition }: Place): number =>
   topics.get(topic)?.partitions[partition]?.leader ?? -1
 
+const isOfAnother = ({ topic, topicId }: Tenure, { topics }: ClusterMetadata): boolean => {
+  const id = topics.get(topic)?.id
+  return id !== undefined && topicId !== undefined && id !== topicId
+}
+
 /** Has records to be handed over now, so that it will want more soon. Held ones only wait. */
 const isBusy = (tenure: Tenure, now: number) =>
   !isHungry(tenure) && [...tenure.shelves.values()].some((shelf) => shelf.ready(now) > 0)
@@ -41,6 +46,10 @@ export const fetching = (wire: Wire, member: Member): Fetching => {
   const fetcher = wire.fetcher()
   const underway = new Set<number>()
   const glanced = new Map<number, number>()
+  /** Those that had trouble, and until when they are left out. */
+  const sick = new WeakMap<Tenure, { readonly times: number; readonly until: number }>()
+  /** Those that got nothing, though they have some. */
+  const passed = new WeakSet<Tenure>()
   const stop = new AbortController()
   let nodes = 0
   let failures = 0
@@ -64,25 +73,60 @@ export const fetching = (wire: Wire, member: Member): Fetching => {
     fetcher.clearMetadata()
   }
 
-  /** Answers with the trouble of a partition, where one has any that a new look at the leaders may mend. */
+  const take = async (tenure: Tenure, { code, end, batches, aborted, unread }: Fetched) => {
+    if (code === CODE.offsetOutOfRange) return readOn(tenure)
+    if (code !== 0) throw errorOf(client, code)
+    if (unread) throw unread
+    tenure.end = end
+    if (batches.length === 0 && tenure.position < end) passed.add(tenure)
+    else passed.delete(tenure)
+    tenure.accept(batches, aborted)
+  }
+
+  /** The log has no record at that offset. What was fetched before it was cut off can still be settled. */
+  const readOn = async (tenure: Tenure) => {
+    const { position } = tenure
+    const place = placeOf(tenure)
+    const begins = (await within(ANSWER, clock, () => listOffsets(wire, [tenure], 'earliest'))).get(place)
+    const isCut = begins !== undefined && begins > position
+    member.trouble(
+      `records of ${place} from offset ${position} are gone`,
+      new Error(
+        isCut
+          ? 'the log was cut off before they were read; reading on from the earliest that is left'
+          : 'the log ends before them, as after an unclean election; reading from the earliest there is',
+      ),
+    )
+    if (isCut) tenure.skipTo(begins)
+    else await member.restart(tenure)
+  }
+
+  /** One that has trouble stops nobody else: it is left out for a while. */
   const accept = async ({ code, partitions }: FetchAnswer, asked: ReadonlyMap<string, Tenure>) => {
-    let worst = code
-    for (const { topicId, partition, code, end, batches, aborted } of partitions) {
-      const tenure = asked.get(`${topicId}/${partition}`)
+    if (code !== 0) throw errorOf(client, code)
+    const failed: Tenure[] = []
+    let first: unknown
+    for (const each of partitions) {
+      const tenure = asked.get(`${each.topicId}/${each.partition}`)
       if (!tenure || tenure.over) continue
-      if (code === CODE.offsetOutOfRange) {
-        member.trouble(
-          `records of ${tenure.topic}/${partition} from offset ${tenure.position} are gone`,
-          new Error('the log was cut off before they were read; reading on from the earliest that is left'),
-        )
-        await member.restart(tenure)
-      } else if (code !== 0) worst = code
-      else {
-        tenure.end = end
-        tenure.accept(batches, aborted)
+      try {
+        await take(tenure, each)
+        sick.delete(tenure)
+      } catch (error) {
+        first ??= error
+        failed.push(tenure)
       }
     }
-    if (worst !== 0) throw new client.ProtocolError(worst)
+    if (failed.length === 0 || stop.signal.aborted) return
+    forget()
+    const pauses = failed.map(putAside)
+    member.trouble(`fetching ${failed.map(placeOf).join(', ')}`, first, Math.min(...pauses))
+  }
+  const putAside = (tenure: Tenure): Millis => {
+    const { times } = sick.get(tenure) ?? { times: 0 }
+    const pause = Math.min(100 * 2 ** times, 2_000)
+    sick.set(tenure, { times: times + 1, until: clock.now() + pause })
+    return pause
   }
 
   const fetchFrom = async (node: number, broker: Broker, wanted: readonly Named[], wait: Millis) => {
@@ -121,7 +165,12 @@ export const fetching = (wire: Wire, member: Member): Fetching => {
     if (underway.size > 0 && underway.size === nodes && isFresh(now)) return LOOK_AGAIN
     const tenures = [...member.tenures.values()]
     if (member.phase !== 'here' || tenures.length === 0) return undefined
-    const metadata = await leaders(tenures, now)
+    let metadata = await leaders(tenures, now)
+    if (tenures.some((each) => isOfAnother(each, metadata))) {
+      // whoever has started it may know more by now
+      forget()
+      metadata = await leaders(tenures, now)
+    }
     await renew(tenures, metadata)
     const led = Map.groupBy(tenures, (each) => leaderOf(metadata, each))
     nodes = led.size
@@ -132,7 +181,8 @@ export const fetching = (wire: Wire, member: Member): Fetching => {
     for (const [node, ofNode] of led) {
       const broker = metadata.brokers.get(node)
       if (!broker || underway.has(node)) continue
-      const wanted = ofNode.filter(isHungry)
+      const hungry = ofNode.filter(isHungry)
+      const wanted = inTurn(hungry.filter((each) => (sick.get(each)?.until ?? 0) <= now))
       // What is held up by a stuck record has no bell of its own.
       if (wanted.length < ofNode.length) next = Math.min(next ?? GLANCE, GLANCE)
       if (wanted.length === 0) continue
@@ -150,6 +200,12 @@ export const fetching = (wire: Wire, member: Member): Fetching => {
     return next
   }
 
+  /** The first one that has records gets them however large they are, others only what fits: who got nothing is the next. */
+  const inTurn = (tenures: readonly Tenure[]): readonly Tenure[] =>
+    tenures.some((each) => passed.has(each))
+      ? [...tenures.filter((each) => passed.has(each)), ...tenures.filter((each) => !passed.has(each))]
+      : tenures
+
   /** Says once which partitions nobody leads, and looks again soon; the others go on meanwhile. */
   const missLeaders = (tenures: readonly Tenure[], now: number): Millis | undefined => {
     const names = tenures.map(placeOf).sort().join(', ')
@@ -165,14 +221,11 @@ export const fetching = (wire: Wire, member: Member): Fetching => {
   /** What was read of a topic that was deleted and made anew says nothing of the new one. */
   const renew = async (tenures: readonly Tenure[], metadata: ClusterMetadata): Promise<void> => {
     for (const tenure of tenures) {
-      const id = metadata.topics.get(tenure.topic)?.id
-      if (id === undefined || id === tenure.topicId) continue
-      if (tenure.topicId === undefined) tenure.topicId = id
-      else {
-        const text = `${tenure.topic} was deleted and made anew`
-        member.trouble(text, new Error('reading from its earliest record'))
-        await member.restart(tenure)
-      }
+      tenure.topicId ??= metadata.topics.get(tenure.topic)?.id
+      if (!isOfAnother(tenure, metadata)) continue
+      const text = `${tenure.topic} was deleted and made anew`
+      member.trouble(text, new Error('reading from its earliest record'))
+      await member.restart(tenure)
     }
   }
 

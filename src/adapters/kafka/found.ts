@@ -16,7 +16,7 @@ type Told = Pick<Found, 'name' | 'message' | 'stack' | 'attempts' | 'at' | 'topi
 /** Where a foreign record is produced again, with the key and headers that it had. */
 export interface AddressOfForeign {
   readonly topic: string
-  /** Only where no key chooses it. */
+  /** Where it was, if that is told: whoever wrote it may deal out keys in another way than we do. */
   readonly partition?: number
   readonly key?: string
   /** Name and value; a value that is not there is null. */
@@ -63,7 +63,8 @@ const originOf = (topic: string, partition: number | undefined, record: RawRecor
   })
   const address: AddressOfForeign = {
     topic,
-    ...(key ? { key: key.toString('base64') } : partition !== undefined && { partition }),
+    ...(key && { key: key.toString('base64') }),
+    ...(partition !== undefined && { partition }),
     headers,
   }
   return { to: `the topic '${topic}'`, address: address as unknown as Json }

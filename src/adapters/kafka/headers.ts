@@ -141,13 +141,13 @@ const textOf = (known: Seen, bytes: Buffer, at: number, length: number): string 
 const BINARY = 'data:application/octet-stream;base64,'
 const NO_TEXT = '\ufffd'
 
-const textIn = (value: Buffer): string => {
+export const textIn = (value: Buffer): string => {
   const text = value.toString()
   if (!text.includes(NO_TEXT) || Buffer.from(text).equals(value)) return text
   return BINARY + value.toString('base64')
 }
 
-const bytesOf = (text: string): Buffer => {
+export const bytesOf = (text: string): Buffer => {
   if (!text.startsWith(BINARY)) return Buffer.from(text)
   const value = Buffer.from(text.slice(BINARY.length), 'base64')
   return textIn(value) === text ? value : Buffer.from(text)

@@ -33,6 +33,8 @@ export interface Tenure {
   /** Those of the oldest so many that are out. */
   stragglers(among: number): readonly Slot[]
   accept(batches: readonly RawBatch[], aborted: readonly Aborted[]): void
+  /** What lies before that offset and was not fetched is gone; what was stays in hand. */
+  skipTo(offset: number): void
   take(target: string, now: Instant): Slot | undefined
   giveBack(slot: Slot): void
   /** Takes those that have waited here as long as the longest tier, and are not due by far. */

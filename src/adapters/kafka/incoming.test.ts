@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { Event } from '../../core/event.ts'
 import { extendTrail, freshTrail } from '../../core/trail.ts'
 import { eachRecord, keyOf, type RawRecord, readBatches } from './batches.ts'
-import { readRecord } from './incoming.ts'
+import { orderedByKey, readRecord } from './incoming.ts'
 import { asMessage, eventRecord, type Outgoing, parcelRecord } from './outgoing.ts'
 
 const place = { topic: 'orders', partition: 2, parcels: false }
@@ -62,6 +62,34 @@ describe('records in and out', () => {
     const parcel = { event: { ...event, extensions }, trail: freshTrail, due: 0 }
     const record = sent(parcelRecord('g.retry.1s', 'orders', parcel, Buffer.from('theirs')))
     expect(keyOf(record)?.toString()).toBe('theirs')
+  })
+
+  it('tell the key that somebody else gave them, bytes too, and keep it on their way', () => {
+    const { orderkey: _, ...extensions } = event.extensions
+    const plain = { ...event, extensions, data: null }
+    for (const [key, told] of [
+      [Buffer.from('theirs'), 'theirs'],
+      [Buffer.from([0, 0, 1, 0xff, 0xfe, 0xfd]), 'data:application/octet-stream;base64,AAAB//79'],
+    ] as const) {
+      const record = sent({ ...eventRecord('orders', plain), key })
+      const read = readRecord(record, place, 0).event
+      expect(read.extensions).toEqual({ ...extensions, partitionkey: told })
+      const ordered = orderedByKey(read, record)
+      expect(ordered.extensions.orderkey).toBe(told)
+      for (const each of [read, ordered]) {
+        const copy = sent(parcelRecord('g.retry.1s', 'orders', { event: each, trail: freshTrail, due: 0 }))
+        expect(keyOf(copy)).toEqual(key)
+        expect(readRecord(copy, parcels, 0).event).toEqual(each)
+      }
+    }
+  })
+
+  it('have the order key that they name, whatever their key is, and none where they have neither', () => {
+    const { orderkey: _, ...extensions } = event.extensions
+    const own = sent({ ...eventRecord('orders', event), key: Buffer.from('theirs') })
+    expect(orderedByKey(readRecord(own, place, 0).event, own)).toEqual(event)
+    const none = sent(eventRecord('orders', { ...event, extensions }))
+    expect(orderedByKey(readRecord(none, place, 0).event, none).extensions).toEqual(extensions)
   })
 
   it("show someone else's header that looks like ours, and believe only our own topics", () => {

@@ -2,8 +2,8 @@ import { fromMessage, type Message, STRUCTURED_TYPE } from '../../core/cloudeven
 import type { Event } from '../../core/event.ts'
 import type { Parcel } from '../../core/parcel.ts'
 import { decodeTrail, freshTrail } from '../../core/trail.ts'
-import type { RawRecord } from './batches.ts'
-import { CONTENT_TYPE, INNER_TYPE, OURS, PREFIX, readTexts, SET_ASIDE, TRAIL } from './headers.ts'
+import { keyOf, type RawRecord } from './batches.ts'
+import { CONTENT_TYPE, INNER_TYPE, OURS, PREFIX, readTexts, SET_ASIDE, TRAIL, textIn } from './headers.ts'
 
 export interface Place {
   readonly topic: string
@@ -24,12 +24,32 @@ export interface Incoming {
  */
 export const readRecord = (record: RawRecord, place: Place, offset: number): Incoming => {
   try {
-    return read(record, place, offset)
+    const incoming = read(record, place, offset)
+    const event = keyed(incoming.event, record)
+    return event === incoming.event ? incoming : { ...incoming, event }
   } catch (error) {
     const data = record.bytes.subarray(record.at, record.end)
     const event = { ...standIn(place, offset), extensions: {}, headers: {}, data }
     return { event, trail: freshTrail, broken: `the record can't be read: ${(error as Error).message}` }
   }
+}
+
+/** With its record's key as order key, where it names none: who writes to Kafka gives a key to what must stay in order. */
+export const orderedByKey = (event: Event, record: RawRecord): Event => {
+  const { orderkey = keyIn(record) } = event.extensions
+  return orderkey === undefined ? event : { ...event, extensions: { ...event.extensions, orderkey } }
+}
+
+/** A tombstone says nothing but its key, and whoever handles or replays an event may need it: the binding calls it so. */
+const keyed = (event: Event, record: RawRecord): Event => {
+  const { orderkey, partitionkey = keyIn(record) } = event.extensions
+  if (orderkey !== undefined || partitionkey === undefined) return event
+  return { ...event, extensions: { ...event.extensions, partitionkey } }
+}
+
+const keyIn = (record: RawRecord): string | undefined => {
+  const key = keyOf(record)
+  return key?.length ? textIn(key) : undefined
 }
 
 const read = (record: RawRecord, place: Place, offset: number): Incoming =>

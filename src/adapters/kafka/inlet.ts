@@ -6,7 +6,7 @@ import type { Instant } from '../../core/time.ts'
 import { readFound } from './found.ts'
 import type { Door, Group } from './group.ts'
 import type { Slot, Tenure } from './holding.ts'
-import { readRecord } from './incoming.ts'
+import { orderedByKey, readRecord } from './incoming.ts'
 import { lagOf } from './lag.ts'
 import type { Post } from './post.ts'
 import { settleBatch } from './settle.ts'
@@ -20,6 +20,8 @@ export interface InletOptions {
   readonly group: Group
   readonly topic: string
   readonly window: number
+  /** Events come in the order of their keys, whoever wrote them. */
+  readonly byKey?: boolean
   readonly post: Post
   readonly transactions?: Transactions
   readonly topics: Topics
@@ -48,7 +50,8 @@ export const openInlet = (options: InletOptions): Inlet => {
 
   const deliver = (slot: Slot, now: Instant): Delivery => {
     const { tenure, offset, redelivered, timestamp, due } = slot
-    const { event, trail, broken } = readRecord(slot.record!, tenure, offset)
+    const { event: read, trail, broken } = readRecord(slot.record!, tenure, offset)
+    const event = options.byKey && broken === undefined ? orderedByKey(read, slot.record!) : read
     const parcel = { event, trail, due: due || Math.min(timestamp, now) }
     slot.holder = door
     door.out++

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { decodeMark, encodeMark, type Run } from './marks.ts'
+import { decodeMark, encodeMark, type Run, shortMark } from './marks.ts'
 
 describe('the mark beside a committed offset', () => {
   it('reads back what was written', () => {
@@ -18,6 +18,12 @@ describe('the mark beside a committed offset', () => {
         expect(decodeMark(encodeMark({ out, done }, committed), committed)).toEqual({ out, done })
       }),
     )
+  })
+
+  it('names the topic that it speaks of, where that is known', () => {
+    const mark = { out: 3, done: [[7, 9] as const], of: '0b0e9b3a-7f0c-4f3e-9f57-2a7c2c1d0e4f' }
+    expect(decodeMark(encodeMark(mark, 5), 5)).toEqual(mark)
+    expect(decodeMark(shortMark(encodeMark(mark, 5)), 5)).toEqual({ ...mark, done: [] })
   })
 
   it('stays below what a broker takes, and forgets the furthest first', () => {

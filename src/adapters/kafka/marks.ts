@@ -11,15 +11,17 @@ export interface Mark {
   readonly out: number
   /** Finished records past the committed offset, in order. */
   readonly done: readonly Run[]
+  /** The id of the topic: commits go by its name, which one that is deleted and made anew has too. */
+  readonly of?: string | undefined
 }
 
 /** The broker takes 4,096 bytes by default. What does not fit is forgotten, and so handed over again. */
 const MOST = 3_500
-const FORM = /^reprieve:1:(\d+):([\da-z.,]*)$/
+const FORM = /^reprieve:(?:1:(?<out>\d+)|2:(?<known>\d+):(?<of>[\da-f-]{36})):(?<runs>[\da-z.,]*)$/
 
 /** Runs are written as distance and length from the end of the one before, so that long gaps stay short. */
-export const encodeMark = ({ out, done }: Mark, committed: number): string => {
-  let text = `reprieve:1:${out}:`
+export const encodeMark = ({ out, done, of }: Mark, committed: number): string => {
+  let text = of === undefined ? `reprieve:1:${out}:` : `reprieve:2:${out}:${of}:`
   let end = committed
   for (const [from, to] of done) {
     const run = `${(from - end).toString(36)}.${(to - from).toString(36)},`
@@ -35,8 +37,8 @@ export const shortMark = (text: string): string => text.slice(0, text.lastIndexO
 
 /** undefined: not a mark of ours, so that nothing can be ruled out. */
 export const decodeMark = (text: string, committed: number): Mark | undefined => {
-  const [, out, runs] = FORM.exec(text) ?? []
-  if (out === undefined || runs === undefined) return undefined
+  const { out, known, of, runs } = FORM.exec(text)?.groups ?? {}
+  if (runs === undefined) return undefined
   let end = committed
   const done: Run[] = []
   for (const run of runs.split(',')) {
@@ -46,5 +48,5 @@ export const decodeMark = (text: string, committed: number): Mark | undefined =>
     done.push([end + distance!, end + distance! + length!])
     end = end + distance! + length!
   }
-  return { out: Number(out), done }
+  return { out: Number(out ?? known), done, ...(of !== undefined && { of }) }
 }

@@ -35,7 +35,9 @@ export interface Member {
   join(): void
   /** Makes what is missing of its topics: somebody deleted one, and nothing of the others comes without it. */
   mend(): Promise<void>
-  /** Until it is known whose the partitions are. */
+  /** It is known whose the partitions are. */
+  readonly settled: boolean
+  /** Until that is known. */
   steady(): Promise<void>
   /** A settlement begins; the function it answers with ends it. */
   settling(): () => void
@@ -49,6 +51,8 @@ export interface Member {
 const GRACE: Millis = 1_000
 /** How long leaving may take before the broker has to find out by itself. */
 const PATIENCE: Millis = 5_000
+/** How long a transaction of the last owner is waited for: brokers end one that is left open sooner. */
+const OPEN: Millis = 30_000
 
 export const memberOf = (wire: Wire, group: string, host: Host): Member => {
   const { clock, journal } = wire.tools
@@ -65,7 +69,9 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
   let settlements = 0
   let joining = false
   let again = false
+  /** When the last heartbeat that was answered was sent; and the one that is under way. */
   let beat = clock.now()
+  let beating: Instant | undefined
   let faint = false
 
   const enter = (next: Phase) => {
@@ -85,8 +91,10 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
       ...(retryIn !== undefined && { retryIn }),
     })
   }
+  /** No heartbeat was answered for a session: by now all may be someone else's. The next one tells. */
+  const isDoubtful = () => phase === 'here' && clock.now() - beat >= session
   const steady = async () => {
-    while (phase === 'moving') await ringing.wait()
+    while (phase === 'moving' || isDoubtful()) await ringing.wait()
   }
   const commits = commitsOf(offsets, {
     clock,
@@ -142,9 +150,11 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
     if (phase === 'finishing' || phase === 'gone') return
     taking = next
     enter('moving')
+    const patience = clock.now() + OPEN
     for (let wait = 100; taking === next; wait = Math.min(2 * wait, 5_000)) {
       try {
-        const started = await startTenures(wire, offsets, next, host, places, tenures)
+        const stable = clock.now() < patience
+        const started = await startTenures(wire, offsets, next, host, places, tenures, { stable })
         if (taking !== next) return
         if (started === 'fenced') return // the next heartbeat finds out, and joins again
         for (const each of started) tenures.set(placeOf(each), each)
@@ -193,9 +203,13 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
     )
     void arrive({ member: memberId, generation: generationId }, places)
   })
+  consumer.on('consumer:heartbeat:start', () => {
+    beating = clock.now()
+  })
   consumer.on('consumer:heartbeat:end', () => {
-    const late = clock.now() - beat > session
-    beat = clock.now()
+    const late = isDoubtful()
+    // of a process that was stopped meanwhile the answer says nothing about now
+    beat = beating ?? clock.now()
     faint = false
     if (late) ringing.ring()
   })
@@ -249,7 +263,10 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
       return phase
     },
     get handing() {
-      return phase === 'here' && clock.now() - beat < session
+      return phase === 'here' && !isDoubtful()
+    },
+    get settled() {
+      return phase !== 'moving' && !isDoubtful()
     },
     join: () => void join(),
     mend: () => host.ensure(true),
@@ -265,7 +282,7 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
       const place = { topic: old.topic, partition: old.partition }
       const as = membership
       if (!as || phase !== 'here' || old.over) return
-      const started = await startTenures(wire, offsets, as, host, [place], new Map(), true)
+      const started = await startTenures(wire, offsets, as, host, [place], new Map(), { earliest: true })
       const fresh = started === 'fenced' ? undefined : started[0]
       if (!fresh || membership !== as || old.over) return
       end(old)

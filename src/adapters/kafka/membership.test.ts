@@ -33,8 +33,10 @@ const VICTIM = `
   while (got.length < 6) got.push(...(await inlet.receive(6 - got.length, new AbortController().signal)))
   await inlet.settle(got.slice(0, 2).map((delivery) => ({ do: 'ack', delivery })))
   console.log(JSON.stringify(got.map(({ parcel }) => parcel.event.id)))
-  process.stdin.once('data', async () => {
-    console.log(JSON.stringify(await inlet.settle(got.slice(2).map((delivery) => ({ do: 'ack', delivery })))))
+  process.stdin.once('data', async (how) => {
+    const settlement = (delivery) =>
+      String(how) === 'put off' ? { do: 'later', delivery, parcel: delivery.parcel } : { do: 'ack', delivery }
+    console.log(JSON.stringify(await inlet.settle(got.slice(2).map(settlement))))
     await transport.close()
     process.exit()
   })
@@ -118,6 +120,23 @@ describeWith('kafka', 'members of a consumer group', (brokers) => {
     await once(victim, 'exit')
     expect(sorted([...seen.keys(), one!, two!])).toEqual(sorted(events.map(({ id }) => id)))
     await takeNone(world, inlet, 1_000)
+  })
+
+  it('one that was frozen for too long writes no retries of what others have done by then', async () => {
+    const transport = await openOne()
+    const to = makeSubscription(world, { window: 6 })
+    await (await transport.subscribe(to)).close()
+    await transport.publish(to.topic, makeEvents(world, 12))
+    const victim = startVictim(to)
+    await told(victim)
+    victim.kill('SIGSTOP')
+    const inlet = await transport.subscribe(to)
+    await workOff(inlet, 10)
+    victim.stdin.write('put off')
+    victim.kill('SIGCONT')
+    expect(await told(victim)).toEqual(['lost', 'lost', 'lost', 'lost'])
+    await once(victim, 'exit')
+    await takeNone(world, inlet, 2_000)
   })
 
   it('come and go: nothing is lost, and what was said to be done never comes again', async () => {

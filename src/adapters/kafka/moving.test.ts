@@ -46,7 +46,8 @@ const stage = () => {
     consumer.emit('consumer:group:join', { memberId: 'us', generationId: ++generation, assignments })
     await clock.advance(1)
   }
-  return { wire, clock, member, deal, rejoin: () => joins!.beforeJoin() }
+  const beat = (moment: 'start' | 'end') => void consumer.emit(`consumer:heartbeat:${moment}`, {})
+  return { wire, clock, member, deal, beat, rejoin: () => joins!.beforeJoin() }
 }
 
 const deskOf = ({ wire, member }: ReturnType<typeof stage>) => {
@@ -95,7 +96,7 @@ describe('a member between two deals', () => {
   })
 
   it('runs no transaction whose turn came too late: whoever asked for it was told, and asks again', async () => {
-    const { clock, member, deal } = stage()
+    const { clock, member, deal, beat } = stage()
     await deal()
     let free = () => {}
     const first = member.commits.alone(
@@ -108,7 +109,27 @@ describe('a member between two deals', () => {
     expect(await clock.runUntil(member.commits.alone(commit), { most: 2 * TURN })).toBeInstanceOf(Error)
     free()
     expect(await first).toBe('done')
+    beat('start')
+    beat('end')
     expect(await member.commits.alone(async () => 'done')).toBe('done')
     expect(commit).not.toHaveBeenCalled()
+  })
+
+  it('settles nothing when no heartbeat was answered for a session, until one is that was sent since', async () => {
+    const at = stage()
+    await at.deal()
+    const { settle } = deskOf(at)
+    at.beat('start')
+    await at.clock.advance(SESSION)
+    const answered = vi.fn()
+    void settle().then(answered)
+    // it was stopped, and reads only now what the broker said before
+    at.beat('end')
+    await at.clock.advance(500)
+    expect([at.member.handing, answered.mock.calls]).toEqual([false, []])
+    at.beat('start')
+    at.beat('end')
+    await at.clock.advance(SESSION / 2)
+    expect([at.member.handing, answered.mock.calls.length]).toEqual([true, 1])
   })
 })

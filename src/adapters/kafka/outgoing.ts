@@ -3,6 +3,7 @@ import type { Event } from '../../core/event.ts'
 import { copyId, type Parcel } from '../../core/parcel.ts'
 import { encodeTrail } from '../../core/trail.ts'
 import {
+  bytesOf,
   CONTENT_TYPE,
   COPY,
   DUE,
@@ -93,7 +94,7 @@ export const eventRecord = (
   if (extra) for (const name in extra) put(name, extra[name]!)
   const { orderkey, partitionkey } = extensions
   const name = orderkey ?? partitionkey
-  const key = name === undefined ? (fallbackKey ?? undefined) : Buffer.from(String(name))
+  const key = name === undefined ? (fallbackKey ?? undefined) : bytesOf(String(name))
   const value = data === null ? undefined : asBuffer(data)
   bytes += (key?.length ?? 0) + (value?.length ?? 0)
   return { topic, key, value, headers: pairs, bytes, partition: undefined }

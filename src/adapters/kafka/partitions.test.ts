@@ -59,7 +59,25 @@ describeWith('kafka', 'partitions on kafka', (brokers) => {
     expect(await inlet.lag()).toEqual({ waiting: 0 })
   })
 
-  it('those that a topic is given later find a reader', async () => {
+  it('the oldest of them is found in whichever partition it lies, large ones too', async () => {
+    const to = makeSubscription(world)
+    await makeTopic(admin, to.topic, { partitions: 4 })
+    const inlet = await (await openOne()).subscribe(to)
+    const now = Date.now()
+    const ages = [1_000, 20_000, 300_000, 4_000]
+    for (const [partition, age] of ages.entries()) {
+      const message = {
+        topic: to.topic,
+        partition,
+        timestamp: BigInt(now - age),
+        value: Buffer.alloc(40_000, 'x'),
+      }
+      await raw.send({ messages: [message], acks: -1 })
+    }
+    expect(await inlet.lag()).toEqual({ waiting: 4, oldest: now - 300_000 })
+  })
+
+  it('those that a topic is given later find a reader, and its retry topics have as many', async () => {
     const to = makeSubscription(world)
     const { transport } = await openSeen('', hastyClock)
     const inlet = await transport.subscribe(to)
@@ -71,6 +89,7 @@ describeWith('kafka', 'partitions on kafka', (brokers) => {
     await put(to.topic, 5, 'b')
     const found = await takeOne(world, inlet)
     expect(found.parcel.event.id).toBe(`kafka:${to.topic}/5/0`)
+    expect(await counts(retryTopics(to.consumerGroup))).toEqual([6, 6, 6, 6, 6, 6])
     await ackAll(inlet, [found])
   })
 })

@@ -1,5 +1,8 @@
+import { createRecordsBatch } from '@platformatic/kafka'
 import { describe, expect, it } from 'vitest'
 import type { Returning } from '../../contracts/transport.ts'
+import { eachRecord, readBatches } from './batches.ts'
+import { readFound } from './found.ts'
 import { returningRecord } from './returning.ts'
 
 describe('a foreign record on its way back', () => {
@@ -24,5 +27,31 @@ describe('a foreign record on its way back', () => {
       Buffer.from('x-replay'),
       Buffer.from('1'),
     ])
+  })
+
+  it('goes to the partition where it was, whoever dealt out its key; by the key where that is not there', () => {
+    const int = (value: number) => {
+      const bytes = Buffer.alloc(4)
+      bytes.writeInt32BE(value)
+      return bytes
+    }
+    const told = new Map([
+      [Buffer.from('kafka_dlt-original-topic'), Buffer.from('theirs')],
+      [Buffer.from('kafka_dlt-original-partition'), int(2)],
+    ])
+    const sent = { topic: 'theirs.DLT', key: Buffer.from('k'), value: Buffer.from('1'), headers: told }
+    const [batch] = readBatches(createRecordsBatch([sent]).buffer, () => Buffer.alloc(0))
+    const partitions: (number | undefined)[] = []
+    eachRecord(batch!, (offset, timestamp, record) => {
+      const place = { topic: 'theirs.DLT', partition: 0, parcels: false }
+      const { origin } = readFound(record, place, offset, timestamp)
+      const message = { origin, event: { data: null }, headers: {} } as unknown as Returning
+      for (const count of [3, 2]) {
+        const returning = returningRecord(message, count)
+        expect(returning.key).toEqual(Buffer.from('k'))
+        partitions.push(returning.partition)
+      }
+    })
+    expect(partitions).toEqual([2, undefined])
   })
 })

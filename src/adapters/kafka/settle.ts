@@ -41,7 +41,7 @@ export const settleBatch = async (desk: Desk, batch: readonly Settlement[]): Pro
 
 /** Whose the partitions are is known, in time. */
 const isSteady = async ({ group: { member }, wire }: Desk): Promise<boolean> => {
-  if (member.phase !== 'moving') return true
+  if (member.settled) return true
   return within(TURN, wire.tools.clock, () => member.steady()).then(
     () => true,
     () => false,
@@ -51,7 +51,7 @@ const isSteady = async ({ group: { member }, wire }: Desk): Promise<boolean> => 
 /** Nothing has become of it: it stays as it is, and may be settled again. */
 const putOff = ({ wire }: Desk, { slot, index }: Entry, answers: Settled[]) => {
   if (!slot.uncommitted) slot.state = 'out'
-  const late = new Error(`partitions were on the move for ${TURN} ms`)
+  const late = new Error(`nobody told for ${TURN} ms whose its partition is`)
   answers[index] = unavailable(wire.settings.brokers, 'settling', late)
 }
 

@@ -11,6 +11,13 @@ import { within } from './within.ts'
 /** Then it is tried again, for as long as the partitions are ours. */
 const ANSWER: Millis = 15_000
 
+export interface From {
+  /** The earliest record there is, whatever was committed. */
+  readonly earliest?: boolean
+  /** Not while a transaction of the last owner is open that would commit more: what it has moved would run twice. */
+  readonly stable?: boolean
+}
+
 /**
  * Opens a tenure for each of the places: where the last owner stopped, or at the beginning of the log. Before
  * anything is handed over, that it will be is written down, so that the next owner knows after a crash. Those
@@ -23,13 +30,20 @@ export const startTenures = async (
   host: Host,
   places: readonly Place[],
   held: ReadonlyMap<string, Tenure>,
-  fromEarliest = false,
+  { earliest: fromEarliest = false, stable = false }: From = {},
 ): Promise<readonly Tenure[] | 'fenced'> => {
   const fresh = places.filter((place) => !held.has(placeOf(place)))
-  const { known, earliest } = await within(ANSWER, wire.tools.clock, async () => {
-    const known = fresh.length > 0 && !fromEarliest ? await offsets.committed(fresh) : new Map()
+  const { ids, known, earliest } = await within(ANSWER, wire.tools.clock, async () => {
+    const ids = await idsOf(wire, fresh)
+    const told = fresh.length > 0 && !fromEarliest ? await offsets.committed(fresh, stable) : NOTHING
+    const known = new Map(
+      fresh.flatMap((place) => {
+        const is = told.get(placeOf(place))
+        return is && !isOfAnother(is, ids.get(place.topic)) ? [[placeOf(place), is] as const] : []
+      }),
+    )
     const unknown = fresh.filter((place) => !known.has(placeOf(place)))
-    return { known, earliest: await listOffsets(wire, unknown, 'earliest') }
+    return { ids, known, earliest: await listOffsets(wire, unknown, 'earliest') }
   })
   if (fromEarliest && earliest.size < fresh.length) throw new Error('nobody tells where the log begins')
   const started = fresh.map(({ topic, partition }) => {
@@ -41,7 +55,8 @@ export const startTenures = async (
     // No commit at all: nobody has been here. One that is not ours rules nothing out.
     const nothing = fromEarliest ? anything : { out: 0, done: [] }
     const mark = text === undefined ? nothing : (decodeMark(text, offset) ?? anything)
-    return tenure({ topic, partition, parcels, offset, mark, squeezes: host.squeezes })
+    const { squeezes } = host
+    return tenure({ topic, partition, topicId: ids.get(topic), parcels, offset, mark, squeezes })
   })
   const outcomes = await commitAll(
     offsets,
@@ -53,6 +68,22 @@ export const startTenures = async (
   if (failed === undefined) return started
   if (failed === 'fenced') return 'fenced'
   throw failed
+}
+
+type Told = Awaited<ReturnType<Offsets['committed']>>
+const NOTHING: Told = new Map()
+
+const idsOf = async ({ clerk }: Wire, places: readonly Place[]): Promise<ReadonlyMap<string, string>> => {
+  const names = [...new Set(places.map(({ topic }) => topic))]
+  if (names.length === 0) return new Map()
+  const { topics } = await clerk.metadata({ topics: names, forceUpdate: true })
+  return new Map(names.flatMap((name) => (topics.has(name) ? [[name, topics.get(name)!.id] as const] : [])))
+}
+
+/** It was committed, late, for a topic of that name which is there no more: of this one nothing was read. */
+const isOfAnother = ({ offset, text }: { offset: number; text: string }, id: string | undefined): boolean => {
+  const of = decodeMark(text, offset)?.of
+  return of !== undefined && id !== undefined && of !== id
 }
 
 /** Of its unfinished records, in the order of the log. Parcels are handed over in the order they are due. */

@@ -9,6 +9,7 @@ import { shelf } from './shelf.ts'
 export interface Start {
   readonly topic: string
   readonly partition: number
+  readonly topicId?: string | undefined
   readonly parcels: boolean
   readonly offset: number
   readonly mark: Mark
@@ -35,6 +36,7 @@ const OUT = { waiting: false, out: true, settling: true, done: false } as const
 export const tenure = ({
   topic,
   partition,
+  topicId,
   parcels,
   offset: start,
   mark,
@@ -130,7 +132,7 @@ export const tenure = ({
     end: Number.POSITIVE_INFINITY,
     committed: 0,
     over: false,
-    topicId: undefined,
+    topicId,
     suspects: mark.out,
     get position() {
       return position
@@ -150,6 +152,9 @@ export const tenure = ({
         position = Math.max(position, batch.last + 1)
       }
       advance()
+    },
+    skipTo: (offset) => {
+      position = Math.max(position, offset)
     },
     take: (target, now) => {
       const slot = shelves.get(target)?.take(now)

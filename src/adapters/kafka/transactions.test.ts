@@ -2,6 +2,7 @@ import { Consumer, FetchIsolationLevels, MessagesStreamModes } from '@platformat
 import { expect, it } from 'vitest'
 import { hastyClock, kafkaBench } from '../../../test/kafka/bench.ts'
 import { describeWith } from '../../../test/services/urls.ts'
+import { until } from '../../../test/until.ts'
 import {
   ackAll,
   idsOf,
@@ -17,7 +18,7 @@ import type { Producer } from './client.ts'
 import type { Wire } from './wire.ts'
 
 describeWith('kafka', 'transactions on kafka', (brokers) => {
-  const { world, openSeen, committed, admin } = kafkaBench(brokers, '?session=6000&heartbeat=300')
+  const { world, openSeen, committed, admin, facts } = kafkaBench(brokers, '?session=6000&heartbeat=300')
   const subscription = () => makeSubscription(world, { transactions: true })
 
   /** What is there for whoever reads only what was committed, by another client. */
@@ -55,10 +56,15 @@ describeWith('kafka', 'transactions on kafka', (brokers) => {
     const ends = found!.partitions.reduce((sum, { offset }) => sum + Number(offset), 0)
     return ends - (await committed(group, topic)).reduce((sum, { offset }) => sum + Math.max(0, offset), 0)
   }
-  /** Its next commit of a transaction is answered by an error, though it arrives or not; or not before all is closed. */
-  const tamper = (wire: Wire, how: 'arrives' | 'gets lost' | 'hangs') => {
+  /**
+   * Its next commit of a transaction is answered by an error, though it arrives or not; or not before all is closed; or it
+   * waits for a word from the test.
+   */
+  const tamper = (wire: Wire, how: 'arrives' | 'gets lost' | 'hangs' | 'waits') => {
     const { transactor } = wire
     let tampered = false
+    const asked = Promise.withResolvers<void>()
+    const word = Promise.withResolvers<void>()
     Object.assign(wire, {
       transactor: (id: string): Producer => {
         const producer = transactor(id)
@@ -75,6 +81,8 @@ describeWith('kafka', 'transactions on kafka', (brokers) => {
           transaction.commit = (async () => {
             if (tampered) return commit()
             tampered = true
+            asked.resolve()
+            if (how === 'waits') return word.promise.then(() => commit())
             if (how === 'arrives') await commit()
             if (how === 'hangs') await closed.promise
             throw new Error('the answer is lost')
@@ -84,6 +92,7 @@ describeWith('kafka', 'transactions on kafka', (brokers) => {
         return producer
       },
     })
+    return { asked: asked.promise, goOn: word.resolve }
   }
 
   it('a retry or a burial and its commit are there together, and readers of others see each once', async () => {
@@ -109,6 +118,22 @@ describeWith('kafka', 'transactions on kafka', (brokers) => {
     expect((await idsIn(to.destinations[0]!.name, 10)).length).toBe(10)
   })
 
+  it('what a transaction has committed is not taken back by the commits that waited for it', async () => {
+    const { transport, wire } = await openSeen()
+    const to = subscription()
+    const inlet = await transport.subscribe(to)
+    await transport.publish(to.topic, makeEvents(world, 3, { extensions: { orderkey: 'k' } }))
+    const got = await take(world, inlet, 3)
+    const before = wire.counts.produces
+    const retry = settleAll(inlet, [
+      { do: 'later', delivery: got[0]!, parcel: failedOnce(world, got[0]!.parcel, 60_000) },
+    ])
+    while (wire.counts.produces === before) await world.wait(1)
+    await Promise.all([retry, ackAll(inlet, [got[1]!]), settleAll(inlet, [burial(world, to, got[2]!)])])
+    const offsets = await committed(to.consumerGroup, to.topic)
+    expect(offsets.map(({ offset }) => offset).sort()).toEqual([0, 0, 3])
+  })
+
   it('whoever has lost the partition writes nothing, neither copy nor commit', async () => {
     const { transport } = await openSeen()
     const to = subscription()
@@ -130,6 +155,32 @@ describeWith('kafka', 'transactions on kafka', (brokers) => {
     // what the aborted transaction wrote is nobody's to settle, and nobody lags behind it
     const behind = () => lagBehind(to.consumerGroup, `${to.consumerGroup}.retry.1s`)
     await expect.poll(behind, { timeout: 20_000, interval: 500 }).toBe(0)
+  })
+
+  it('whoever takes over a partition waits for the transaction of the last owner, and runs nothing twice', async () => {
+    const { transport, wire } = await openSeen()
+    const { asked, goOn } = tamper(wire, 'waits')
+    const to = subscription()
+    const inlet = await transport.subscribe(to)
+    await transport.publish(to.topic, makeEvents(world, 1))
+    const [first] = await take(world, inlet, 1)
+    const settled = inlet.settle([
+      { do: 'later', delivery: first!, parcel: failedOnce(world, first!.parcel, 0) },
+    ])
+    await asked
+    const [described] = [...(await admin.describeGroups({ groups: [to.consumerGroup] })).values()]
+    const members = [...described!.members.values()].map(({ id }) => ({ memberId: id }))
+    await admin.removeMembersFromConsumerGroup({ groupId: to.consumerGroup, members })
+    const waits = () => facts.some((fact) => fact.is === 'trouble' && /unstable/.test(fact.error.message))
+    const coming = take(world, inlet, 1)
+    // it waits, or has begun too soon
+    await Promise.race([coming, until('it waits', waits)])
+    goOn()
+    expect(await settled).toEqual(['done'])
+    const [copy] = await coming
+    expect(copy!.parcel.trail.spent).toBe(1)
+    await ackAll(inlet, [copy!])
+    await takeNone(world, inlet)
   })
 
   it('a commit that arrived though its answer did not is done, and copied once', async () => {

@@ -159,7 +159,7 @@ export const kafkaTransport = (wire: Wire): Transport & { readonly counts: Count
       await topics.ensure([source(topic)])
       await sendAll(events.map((event) => eventRecord(topic, event)))
     },
-    subscribe: async ({ topic, consumerGroup: name, window, destinations, transactions: asked }) => {
+    subscribe: async ({ topic, consumerGroup: name, window, destinations, order, transactions: asked }) => {
       alive()
       if (topic.endsWith('*')) {
         throw new ReprieveError('bad_rules', `kafka: '${topic}' can't be subscribed to as a pattern`, {
@@ -173,7 +173,7 @@ export const kafkaTransport = (wire: Wire): Transport & { readonly counts: Count
       if (asked) transactions ??= transactionsOf(wire)
       const group = serviceGroup(name)
       const atOnce = asked && transactions && { transactions }
-      return openInlet({ wire, group, topic, window, post, topics, ...atOnce })
+      return openInlet({ wire, group, topic, window, byKey: order === 'key', post, topics, ...atOnce })
     },
     collect: async ({ name, expire, foreign = false }) => {
       alive()

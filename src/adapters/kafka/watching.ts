@@ -27,6 +27,8 @@ export const watching = async ({ admin, tools }: Wire, { member }: Group, topics
         // fewer: it was deleted and made anew
         return count !== before
       })
+      // joining looks at them anew, so that retry topics become as wide
+      for (const name of changed) topics.forget(name)
       if (changed.length > 0) member.join()
     } catch (error) {
       if (!member.left.aborted) member.trouble('looking for new partitions', error, ROUND)
