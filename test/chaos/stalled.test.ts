@@ -23,13 +23,18 @@ describe('an event whose workers stand still, one after another, for longer than
     onTestFinished(() => database.close())
     database.exec('PRAGMA journal_mode = WAL; CREATE TABLE effects (id TEXT)')
     const said: { readonly by: ChildProcess; readonly word: unknown }[] = []
+    const all = (what: string) => said.filter(({ word }) => word === what)
     const workers = [1, 2, 3].map(() => {
       const child = fork(WORKER, [transport, pattern], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
-      child.on('message', (word) => void said.push({ by: child, word }))
+      child.on('message', (word) => {
+        // who had it before has lost it: it is let go, and hears of that when it wakes
+        const before = all('begun').at(-1)?.by
+        if (word === 'begun' && before !== child) before?.send('go')
+        said.push({ by: child, word })
+      })
       return child
     })
     onTestFinished(() => endAll(workers))
-    const all = (what: string) => said.filter(({ word }) => word === what)
     await until('three workers', () => all('ready').length === 3)
     const publisher = await reprieve({ transport, office: false })
     const id = await publisher.publish('slow.asked', {})
@@ -57,7 +62,6 @@ describe('an event whose workers stand still, one after another, for longer than
       await until(`another to take it over, stall ${stall}`, () => all('begun').length > begun)
       const { length: told } = all('lost')
       holder.kill('SIGCONT')
-      holder.send('go')
       await until('its holder to find that it was lost', () =>
         all('lost')
           .slice(told)
