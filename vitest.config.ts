@@ -3,8 +3,11 @@ import { defineConfig } from 'vitest/config'
 import LongestFirst from './test/run/sequencer.ts'
 
 const setupFiles = ['test/properties.ts']
-/** On a busy machine each process that a test starts takes seconds; a test that fails by a second tells nothing. */
-const slow = { testTimeout: 180_000, hookTimeout: 180_000, expect: { poll: { timeout: 100_000 } } }
+/**
+ * On a busy machine each process that a test starts takes seconds; a test that fails by a second tells nothing. Whatever is
+ * waited for within has less time than this, and says what never came.
+ */
+const slow = { testTimeout: 480_000, hookTimeout: 300_000, expect: { poll: { timeout: 100_000 } } }
 
 /** Most tests wait for a server, a child process or a lease: on a small machine one at a time would leave it idle. */
 const maxWorkers = Math.max(3, availableParallelism() - 1)

@@ -8,6 +8,8 @@ import { someLetters } from '../scenarios/letters.ts'
 import { describeWith } from '../services/urls.ts'
 import { ownSchema } from '../stores/postgres.ts'
 
+/** So often two that were not at it at the same time begin anew. */
+const MOST_ROUNDS = 5
 const WORKER = fileURLToPath(new URL('./audit-worker.ts', import.meta.url))
 
 const world = async (store?: string) => {
@@ -64,7 +66,8 @@ const suite = (store: () => string | undefined, rounds: number, letters: number)
     await app.close()
   })
 
-  it('stays one chain while two processes append to it at the same time', async () => {
+  /** Answers how often it was another's turn. */
+  const twoAppend = async (): Promise<number> => {
     const { app, worker } = await world(store())
     const both = await Promise.all([worker('one', letters), worker('two', letters)])
     await Promise.all(both.map(({ said }) => said('ready')))
@@ -82,10 +85,16 @@ const suite = (store: () => string | undefined, rounds: number, letters: number)
     expect((await all).map(({ code }) => code)).toEqual([0, 0])
     expect(await accounted(app)).toBe((letters / 3) * 4 + 1)
     const names = (await app.audit.list({}, 2000)).map(({ who }) => who)
-    const turns = names.filter((name, i) => name !== names[i - 1]).length
-    // one after the other they would have had their turns after whoever said go: three in all
-    expect(turns).toBeGreaterThan(3)
     await app.close()
+    return names.filter((name, i) => name !== names[i - 1]).length
+  }
+
+  it('stays one chain while two processes append to it at the same time', async () => {
+    // one after the other they have their turns after whoever said go, three in all: on a busy machine one may be through
+    // before the other has heard it, and that shows nothing
+    let turns = 0
+    for (let round = 0; round < MOST_ROUNDS && turns <= 3; round++) turns = await twoAppend()
+    expect(turns).toBeGreaterThan(3)
   })
 }
 

@@ -104,34 +104,42 @@ export const crashTest = async (options: CrashOptions): Promise<CrashResult> => 
     enlist()
     enlist()
     await Promise.all(workers)
-    const publisher = await reprieve({ transport, store, rules: join(here, 'rules.yaml'), office: false })
     const ids: string[] = []
-    for (let i = 0; i < options.events; i += 100) {
-      const batch = Array.from({ length: Math.min(100, options.events - i) }, (_, j) => i + j)
-      ids.push(...(await Promise.all(batch.map((n) => publisher.publish(type, { n })))))
+    /** By a connection of its own each time: a blow may have cut the last one. */
+    const publish = async (upTo: number): Promise<void> => {
+      const publisher = await reprieve({ transport, store, rules: join(here, 'rules.yaml'), office: false })
+      while (ids.length < upTo) {
+        const some = Array.from({ length: Math.min(100, upTo - ids.length) }, (_, i) => ids.length + i)
+        ids.push(...(await Promise.all(some.map((n) => publisher.publish(type, { n })))))
+      }
+      await publisher.close()
+      options.say?.(`published ${ids.length}`)
     }
-    await publisher.close()
-    options.say?.(`published ${ids.length}`)
-
     const accounted = async () => new Set([...effects(), ...(await letters())])
     const end = began + options.patience
-    let seen = await accounted()
-    while (seen.size < ids.length && Date.now() < end) {
-      await systemClock.sleep(100)
-      // by progress, not by time: on a slow machine as on a fast one each kill hits a worker at work
-      if (kills < options.kills && seen.size >= (ids.length * (kills + 0.5)) / options.kills) {
-        kills++
-        if (options.blow) {
-          await options.blow()
-        } else {
-          await endAll([await workers.shift()!])
-          // not waited for: meanwhile the other might do all that is left, and the next kill never come
-          enlist()
-        }
+    let seen = new Set<string>()
+    const untilSeen = async (most: number): Promise<void> => {
+      for (seen = await accounted(); seen.size < most && Date.now() < end; seen = await accounted()) {
+        options.say?.(`${seen.size} of ${ids.length} accounted for, ${kills} kills`)
+        await systemClock.sleep(100)
       }
-      seen = await accounted()
-      options.say?.(`${seen.size} of ${ids.length} accounted for, ${kills} kills`)
     }
+    const strike = async (): Promise<void> => {
+      kills++
+      if (options.blow) return options.blow()
+      await endAll([await workers.shift()!])
+      enlist()
+    }
+    // each in the midst of a part of the work, and the next part is not there before: however slow the machine is, or we
+    // alone, nobody can be through with all before the last of them has fallen
+    for (let part = 1; part <= options.kills; part++) {
+      const before = ids.length
+      await publish(Math.round((options.events * part) / options.kills))
+      await untilSeen((before + ids.length) / 2)
+      await strike()
+    }
+    await publish(options.events)
+    await untilSeen(ids.length)
     await Promise.all(workers)
     const done = effects()
     const dead = new Set(await letters())

@@ -41,9 +41,7 @@ const disk = smallDisk()
 const why = 'not' in disk ? ` (skipped: no small disk could be made: ${disk.not})` : ''
 
 describe.skipIf('not' in disk)(`a disk that is full${why}`, () => {
-  it('refuses what it can not keep, loses nothing that it took, and goes on when there is room', {
-    timeout: 120_000,
-  }, async () => {
+  it('refuses what it can not keep, loses nothing that it took, and goes on when there is room', async () => {
     if ('not' in disk) return
     const filler = join(disk.folder, 'filler')
     const facts: Fact[] = []

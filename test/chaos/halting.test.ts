@@ -222,7 +222,7 @@ const drill = (transportFor: (folder: string) => string, sweepUp?: Sweep): void 
       await app.close()
       await sweepUp?.([name, ...hopeless], receipts)
     }
-  }, 300_000)
+  })
 }
 
 describe('offices killed by SIGKILL after each durable step, on SQLite', () => {

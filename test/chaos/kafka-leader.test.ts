@@ -7,11 +7,11 @@ describeOwnKafka('three kafka brokers under fire', () => {
   let kafka: OwnKafka
   beforeAll(async () => {
     kafka = await ownKafka({ brokers: 3 })
-  }, 180_000)
+  })
   afterAll(() => kafka.close())
 
   it('that lose the leader of a partition lose no event', async () => {
     const options = { brokers: kafka.brokers, events: 600, workers: 2, fault: leaderLost(kafka) }
     await told('leader lost', options)
-  }, 240_000)
+  })
 })

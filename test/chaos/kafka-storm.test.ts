@@ -11,31 +11,31 @@ describeOwnKafka('kafka under fire', () => {
   beforeAll(async () => {
     wired = await wiredKafka()
     kafka = wired.kafka
-  }, 120_000)
+  })
   afterAll(() => wired.close())
 
   it('a broker killed in mid-flow loses nothing, and doubles no more than what it left unanswered', async () => {
     const options = { brokers: kafka.brokers, events: 600, workers: 3, fault: brokerKilled(kafka, 1) }
     await told('broker killed', options)
-  }, 200_000)
+  })
 
   it('the same where retries and burials are transactions: nothing is lost, and no letter is there twice', async () => {
     const options = { brokers: kafka.brokers, events: 400, workers: 3, transactions: true }
     await told('broker killed, transactions', { ...options, fault: brokerKilled(kafka, 1) })
-  }, 200_000)
+  })
 
   it('workers killed in mid-flow lose nothing, and double no more than what they had in their hands', async () => {
     const options = { brokers: kafka.brokers, events: 250, workers: 2, fault: workersKilled(1) }
     await told('workers killed', options)
-  }, 200_000)
+  })
 
   it('connections cut before and after confirmations and commits lose nothing, and double only what got no answer', async () => {
     const fault = wireCut(wired.shears, ['confirm', 'commit', 'produce', 'committed'], 8)
     await told('connections cut', { brokers: kafka.brokers, events: 400, workers: 2, fault })
-  }, 200_000)
+  })
 
   it('a worker that comes and goes while handlers are slow loses and doubles nothing', async () => {
     const options = { brokers: kafka.brokers, events: 500, workers: 2, slow: 300, fault: comeAndGo() }
     await told('a worker comes and goes', options)
-  }, 200_000)
+  })
 })

@@ -54,6 +54,6 @@ describeWith('amqp', 'offices of several processes', (broker) =>
       const { stdout, code } = await survivor.ended
       expect(code).toBe(0)
       expect(new Set(keptBy(stdout)).size).toBeGreaterThan(0)
-    }, 180_000)
+    })
   }),
 )

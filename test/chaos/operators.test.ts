@@ -37,8 +37,8 @@ const race = (storeIn: (folder: string) => string): void => {
 
       const at = ['--service', service, '--batch', '3', '--transport', transport, '--store', store]
       const ended = await Promise.all([
-        cli(['dlq', 'replay', ...at, '--wait', '60s', '--as', 'ann'], { cwd }),
-        cli(['dlq', 'replay', ...at, '--wait', '60s', '--as', 'bob'], { cwd }),
+        cli(['dlq', 'replay', ...at, '--wait', '4m', '--as', 'ann'], { cwd }),
+        cli(['dlq', 'replay', ...at, '--wait', '4m', '--as', 'bob'], { cwd }),
         cli(['dlq', 'purge', ...at, '--reason', 'old', '--as', 'carol'], { cwd }),
       ])
       const said = ended.map(({ stdout, stderr }) => stdout + stderr).join('\n')
@@ -61,7 +61,7 @@ const race = (storeIn: (folder: string) => string): void => {
     } finally {
       await app.close()
     }
-  }, 300_000)
+  })
 }
 
 describe('operators in processes of their own, on one SQLite file', () => {

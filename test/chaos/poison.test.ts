@@ -16,13 +16,10 @@ const keepsItsSlots = async (transport: string): Promise<void> => {
 }
 
 describeWith('amqp', 'poison in front of a RabbitMQ queue', (url) => {
-  it('leaves the others nine tenths of the slots at least', () => keepsItsSlots(url), 120_000)
+  it('leaves the others nine tenths of the slots at least', () => keepsItsSlots(url))
 })
 
 describeWith('kafka', 'poison in front of a Kafka partition', (url) => {
-  it(
-    'leaves the others nine tenths of the slots at least',
-    () => keepsItsSlots(`${kafkaUrl(url)}?partitions=1`),
-    120_000,
-  )
+  it('leaves the others nine tenths of the slots at least', () =>
+    keepsItsSlots(`${kafkaUrl(url)}?partitions=1`))
 })

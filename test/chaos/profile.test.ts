@@ -11,6 +11,7 @@ import { openProxy } from '../faults/proxy.ts'
 import { folderWith, root, startNode } from '../scenarios/child.ts'
 import { serviceUrl } from '../services/urls.ts'
 import { describeOwn, ownPostgres } from '../stores/own-server.ts'
+import { until } from '../until.ts'
 
 const EXAMPLE = join(root, 'examples/profile')
 const SUBJECTS = 20
@@ -99,12 +100,10 @@ describeOwn('postgres', 'the profile service under fire', () => {
       }
       const settled = async () => {
         const wanted = JSON.stringify(rows())
-        for (let i = 0; i < 400; i++) {
+        await until(`the rows ${wanted}`, async () => {
           const found = await inTable().catch(() => undefined) // it may be starting, or have no table yet
-          if (JSON.stringify(found) === wanted) return
-          await sleep(100)
-        }
-        expect(await inTable()).toEqual(rows())
+          return JSON.stringify(found) === wanted
+        })
       }
 
       await child.said(service)
@@ -145,7 +144,6 @@ describeOwn('postgres', 'the profile service under fire', () => {
       expect((await after.office.list({}, 10)).map(({ letter }) => letter.error)).toEqual([])
       expect(await inTable()).toEqual(rows())
     },
-    120_000,
   )
 })
 

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { describeWith, kafkaUrl } from '../services/urls.ts'
 import { type TxCrashOptions, txCrash } from '../tx/crash.ts'
+import { PATIENCE } from './patience.ts'
 
 const EVENTS = 150
 
 /** Each event has one effect and one outgoing event that arrived, by count in the user's tables. */
 const once = (options: Omit<TxCrashOptions, 'events' | 'patience'>) => async () => {
-  const { deaths, ...counts } = await txCrash({ ...options, events: EVENTS, patience: 120_000 })
+  const { deaths, ...counts } = await txCrash({ ...options, events: EVENTS, patience: PATIENCE })
   expect(counts).toEqual({ effects: [EVENTS, EVENTS], received: [EVENTS, EVENTS], left: 0 })
   expect(deaths).toEqual(options.boundaries.map(() => 'SIGKILL'))
 }
@@ -25,7 +26,6 @@ describe('transactions of workers killed with SIGKILL', () => {
         'after ack',
       ],
     }),
-    240_000,
   )
 })
 
@@ -39,16 +39,15 @@ describeWith('postgres', 'transactions in PostgreSQL of workers killed with SIGK
       postgres,
       boundaries: [...BOUNDARIES, ...BOUNDARIES],
     }),
-    240_000,
   )
 
   describeWith('amqp', 'with RabbitMQ', (transport) => {
-    it('happen once beside RabbitMQ', once({ transport, postgres, boundaries: BOUNDARIES }), 240_000)
+    it('happen once beside RabbitMQ', once({ transport, postgres, boundaries: BOUNDARIES }))
   })
 
   describeWith('kafka', 'with Kafka', (url) => {
     const transport = kafkaUrl(url)
-    it('happen once beside Kafka', once({ transport, postgres, boundaries: BOUNDARIES }), 240_000)
+    it('happen once beside Kafka', once({ transport, postgres, boundaries: BOUNDARIES }))
   })
 })
 
@@ -59,6 +58,5 @@ describeWith('amqp', 'transactions in the store file beside a real RabbitMQ', (t
       transport,
       boundaries: BOUNDARIES,
     }),
-    240_000,
   )
 })

@@ -99,5 +99,5 @@ describeWith('amqp', 'docs/foreign.md', (url) => {
     }
     if (process.env.UPDATE_GOLDEN === '1') writeFileSync(FILE, written)
     expect(await waiting()).toBe(2)
-  }, 120_000)
+  })
 })

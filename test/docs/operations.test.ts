@@ -59,4 +59,4 @@ it('docs/operations.md shows what its commands print', async () => {
     await app.close()
   }
   if (process.env.UPDATE_GOLDEN === '1') writeFileSync(FILE, written)
-}, 180_000)
+})

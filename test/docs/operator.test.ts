@@ -63,4 +63,4 @@ it('docs/operator.md shows what its commands print', async () => {
     await app.close()
   }
   if (process.env.UPDATE_GOLDEN === '1') writeFileSync(FILE, written)
-}, 300_000)
+})

@@ -11,7 +11,7 @@ import { ownSchema, plainly } from '../stores/postgres.ts'
 const page = readFileSync(join(root, 'docs/postgres.md'), 'utf8')
 
 describeWith('postgres', 'docs/postgres.md', (url) => {
-  it('shows commands that work', { timeout: 180_000 }, async () => {
+  it('shows commands that work', async () => {
     const cwd = folderWith()
     const store = ownSchema(url)
     const app = await reprieve({ transport: 'memory:', store })

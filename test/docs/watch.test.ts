@@ -51,4 +51,4 @@ it('docs/watch.md shows what its commands print, by the rules on it', async () =
   expect(lines.map((each) => JSON.parse(each).metric)).toContain('depth')
   const history = JSON.parse((await cli(['dlq', 'stats', '--history', '--json'], { cwd })).stdout)
   expect(history).toMatchObject({ trend: { direction: 'increasing', recent: 1160 } })
-}, 120_000)
+})

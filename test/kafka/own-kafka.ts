@@ -47,8 +47,10 @@ export const hasOwnKafka = program !== undefined
 export const ownKafka = async (options: OwnKafkaOptions = {}): Promise<OwnKafka> => {
   const { brokers: count = 1, advertised, settings, scram = [] } = options
   const root = mkdtempSync(join(tmpdir(), 'reprieve-own-kafka-'))
-  const ports = options.ports ?? (await freePorts(count))
-  const controllers = await freePorts(count)
+  // all at once: nobody listens on them yet, and so one could be had twice
+  const free = await freePorts(2 * count)
+  const ports = options.ports ?? free.slice(count)
+  const controllers = free.slice(0, count)
   const voters = controllers.map((port, at) => `${at + 1}@127.0.0.1:${port}`).join(',')
   const processes: (Process | undefined)[] = []
   const jvms: Jvm[] = []

@@ -66,7 +66,7 @@ const onBroker = (url: string) => {
     })
     run.signal('SIGTERM')
     expect((await run.ended).code).toBe(0)
-  }, 120_000)
+  })
 }
 
 describeWith('amqp', 'the command line on RabbitMQ', onBroker)

@@ -131,24 +131,20 @@ it.each(TOUCHING)(
 )
 
 describeWith('postgres', 'the audit of a schema that is not there', (url) => {
-  it.each(['list', 'verify'])(
-    'is refused by audit %s, which makes nothing',
-    async (command) => {
-      const cwd = folderWith()
-      const missing = ownSchema(url)
-      for (let again = 0; again < 2; again++) {
-        const { code, stdout, stderr } = await cli(['audit', command, '--store', missing], { cwd })
-        expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-        expect(stderr).toContain('has no tables of ours, and so no audit')
-        expect(stderr).toContain('fix: name the store that the app uses')
-      }
-      const there = ownSchema(url)
-      const app = await reprieve({ transport: `sqlite:${join(cwd, 'app.db')}`, store: there })
-      await app.close()
-      const { code, stdout } = await cli(['audit', command, '--store', there], { cwd })
-      expect(code).toBe(0)
-      expect(stdout).toContain(command === 'verify' ? 'intact, 0 entries' : 'nothing was done by hand')
-    },
-    60_000,
-  )
+  it.each(['list', 'verify'])('is refused by audit %s, which makes nothing', async (command) => {
+    const cwd = folderWith()
+    const missing = ownSchema(url)
+    for (let again = 0; again < 2; again++) {
+      const { code, stdout, stderr } = await cli(['audit', command, '--store', missing], { cwd })
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+      expect(stderr).toContain('has no tables of ours, and so no audit')
+      expect(stderr).toContain('fix: name the store that the app uses')
+    }
+    const there = ownSchema(url)
+    const app = await reprieve({ transport: `sqlite:${join(cwd, 'app.db')}`, store: there })
+    await app.close()
+    const { code, stdout } = await cli(['audit', command, '--store', there], { cwd })
+    expect(code).toBe(0)
+    expect(stdout).toContain(command === 'verify' ? 'intact, 0 entries' : 'nothing was done by hand')
+  })
 })

@@ -35,4 +35,4 @@ it('dlq groups, list, tend and release answer in JSON, and a mistake is never ev
   })
   expect(await cli(['dlq', 'replay', '--group', 'f1-zzzz'], { cwd })).toMatchObject({ code: 1, stdout: '' })
   expect(await cli(['dlq', 'replay', '--where', '$.a'], { cwd })).toMatchObject({ code: 2, stdout: '' })
-}, 120_000)
+})

@@ -52,7 +52,7 @@ it('dlq operation: approved by its hash, paused, resumed and cancelled, each tol
     'operation pause bob',
     'operation plan ann',
   ])
-}, 200_000)
+})
 
 it('what a dry run has is told by who has it, and not only that nothing was sent', async () => {
   const cwd = folderWith()
@@ -70,7 +70,7 @@ it('what a dry run has is told by who has it, and not only that nothing was sent
   await run(`dlq operation cancel ${id}`)
   const free = await run('dlq replay --service payment-svc --dry-run')
   expect(free.stderr).not.toContain('in another operation')
-}, 200_000)
+})
 
 it('who leaves a purge in its midst is told that it is not over, and how to hold it up', async () => {
   const cwd = folderWith()
@@ -85,4 +85,4 @@ it('who leaves a purge in its midst is told that it is not over, and how to hold
     /the operation is not over, .* reprieve dlq operation pause (\S+) holds it up/.exec(stderr) ?? []
   const paused = await cli(['dlq', 'operation', 'pause', id!], { cwd })
   expect(paused).toMatchObject({ code: 0, stdout: `${id} is paused\n` })
-}, 100_000)
+})

@@ -69,13 +69,13 @@ describe.skipIf(!hasTerminal)('work on many letters that a terminal looks at', (
       // nothing but this was ever asked of the terminal: no cursor hidden, no colour left on
       expect(sent.replaceAll(CLEAR, '').replaceAll(/\u001b\[\d+m/g, '')).not.toContain('\u001b')
     }
-  }, 120_000)
+  })
 
   it('is not there where JSON is asked for', async () => {
     const cwd = await withLetters()
     const { sent } = await onTerminal(['dlq', 'export', '--file', 'all.jsonl', '--json'], cwd)
     expect(JSON.parse(sent)).toMatchObject({ count: COUNT })
-  }, 60_000)
+  })
 })
 
 it('a bar is not there in pipes', async () => {
@@ -88,4 +88,4 @@ it('a bar is not there in pipes', async () => {
     const { stdout, stderr } = await cli(args, { cwd })
     expect(stdout + stderr).not.toMatch(/[\r█\u001b]/)
   }
-}, 60_000)
+})

@@ -82,5 +82,5 @@ describe('reprieve dlq repair', () => {
       skipped: [{ id: one, because: 'there is no $.n' }],
       dryRun: false,
     })
-  }, 180_000)
+  })
 })

@@ -80,7 +80,7 @@ it('tables fit the terminal, whatever others wrote, and what they wrote is inert
     const widths = text.split('\n').map(widthOf)
     expect(Math.max(...widths), `${name}\n${text}`).toBeLessThanOrEqual(columns)
   }
-}, 240_000)
+})
 
 it('on forty columns what is shown for reading goes on below, and nothing of it is cut', async () => {
   const cwd = folderWith({})
@@ -114,7 +114,7 @@ it('on forty columns what is shown for reading goes on below, and nothing of it 
   const trail = shown.slice(shown.indexOf('\ntrail\n'), shown.indexOf('\nevent\n'))
   expect(Math.max(...trail.split('\n').map(widthOf)), shown).toBeLessThanOrEqual(40)
   expect(trail.replaceAll(/\s+/g, ' ').split(`transient, integration Error: ${error}`)).toHaveLength(3)
-}, 120_000)
+})
 
 it('colour only on a terminal, and not where NO_COLOR asks for none', async () => {
   const cwd = await filled()
@@ -127,7 +127,7 @@ it('colour only on a terminal, and not where NO_COLOR asks for none', async () =
   expect(coloured.stdout).toMatch(COLOUR)
   expect(asked.stdout).not.toMatch(COLOUR)
   expect(piped.stdout).not.toMatch(COLOUR)
-}, 120_000)
+})
 
 /** Two operations, of three letters; and one letter that was repaired twice. */
 const worked = async (cwd: string): Promise<string> => {
@@ -159,4 +159,4 @@ it('--jsonl is one thing a line, and errors are JSON too', async () => {
   expect(await lines('dlq', 'stats')).toMatchObject([{ open: 4 }])
   const wrong = await startNode([main, 'dlq', 'show', 'nobody00', '--jsonl'], { cwd }).ended
   expect(JSON.parse(wrong.stderr)).toMatchObject({ error: { code: 'unknown_letter' } })
-}, 240_000)
+})

@@ -144,7 +144,7 @@ it('every command that answers in JSON tells every moment in ISO 8601', async ()
     expect(stdout, `${name}: ${stderr}`).not.toBe('')
   }
   expect([...told].filter(([name, times]) => (times === 0) !== TIMELESS.has(name))).toEqual([])
-}, 300_000)
+})
 
 /** When it has said so it is asked to leave. */
 const leaving = async (running: Running, word: string): Promise<Ended> => {

@@ -139,7 +139,7 @@ describe('demand', () => {
     // two doors
     expect(watch.most).toBeLessThanOrEqual(400)
     expect(most).toBe(125)
-  }, 120_000)
+  })
 })
 
 describe('concurrency', () => {

@@ -331,7 +331,7 @@ describeWith('kafka', 'dead letters that others wrote to a topic', (brokers) => 
       break
     }
     await consumer.close(true)
-  }, 60_000)
+  })
 
   it('of Kafka Connect and of retry topics are told by their own headers, and made-up ones do no harm', async () => {
     const other = `${source}.others`

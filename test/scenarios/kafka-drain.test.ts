@@ -7,7 +7,7 @@ describeOwnKafka('an app that leaves while Kafka does not answer', () => {
   let wired: WiredKafka
   beforeAll(async () => {
     wired = await wiredKafka()
-  }, 90_000)
+  })
   afterAll(() => wired.close())
 
   // one that is deaf takes as long as one that is half-open, and goes the same way
@@ -18,6 +18,5 @@ describeOwnKafka('an app that leaves while Kafka does not answer', () => {
       const url = `kafka://${wire.url}?session=6000&heartbeat=300`
       await leavesWhile(fault, { wire, through: url, mended: url })
     },
-    150_000,
   )
 })

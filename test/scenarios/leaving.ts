@@ -57,7 +57,7 @@ export const leavesWhile = async (fault: Fault, { wire, through, mended }: Broke
   wire.admit()
 
   const again = await start(mended)
-  await expect.poll(() => new Set(effects).size, { timeout: 80_000 }).toBe(ids.length)
+  await expect.poll(() => new Set(effects).size).toBe(ids.length)
   // a copy that the broker took without our hearing of it, and its original: where the one comes while the other
   // runs, both do
   const copies = fault === 'deafen' ? failing.size : 0

@@ -57,7 +57,7 @@ const byHand = (store: () => string, transport?: string): void => {
     expect(entries.map(({ act }: { act: string }) => act)).toEqual(['discard', 'tend'])
     run.signal('SIGTERM')
     expect((await run.ended).code).toBe(0)
-  }, 300_000)
+  })
 }
 
 describeWith('postgres', 'an office on PostgreSQL beside a SQLite transport', (url) =>
@@ -107,7 +107,7 @@ describeOwn('postgres', 'the letters’ store in PostgreSQL goes down', () => {
     const tallies = await app.store.letters.groups.tallies()
     expect(tallies.reduce((sum, { count }) => sum + count, 0)).toBe(21)
     await app.close()
-  }, 300_000)
+  })
 })
 
 const parcelsIn = (file: string): unknown => {

@@ -58,7 +58,7 @@ const away = (transport: string, sweepUp: (service: string) => Promise<void>): v
     expect(await next.office.catchUp(destinations, new AbortController().signal)).toBe(0)
     await next.close()
     await sweepUp(service)
-  }, 200_000)
+  })
 }
 
 describeWith('amqp', 'the office away for an hour, beside RabbitMQ', (url) => {

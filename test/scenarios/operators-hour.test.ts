@@ -134,4 +134,4 @@ it('the operator’s hour: outage, causes, fix, dry run, approval, a canary that
   for (const act of ['tend', 'breaker open', 'breaker close', 'operation stop', 'repair', 'replay'])
     expect(acts).toContain(`ann: ${act}`)
   expect(acts.filter((act) => act === 'bob: operation approve')).toHaveLength(2)
-}, 120_000)
+})

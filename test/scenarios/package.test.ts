@@ -24,7 +24,7 @@ beforeAll(() => {
   const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz'))!
   writeFileSync(join(folder, 'package.json'), '{"name":"empty","private":true,"type":"module"}')
   npm(['install', '--prefer-offline', '--ignore-scripts', `./${tarball}`], folder)
-}, 180_000)
+})
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 

@@ -74,7 +74,7 @@ describe('the office on its own', () => {
     expect((await cli(['dlq', 'alerts'], { cwd })).stdout).toBe('no alert\n')
     const history = await cli(['dlq', 'stats', '--history'], { cwd })
     expect(history.stdout).toMatch(/^no snapshot yet/)
-  }, 120_000)
+  })
 })
 
 describeWith('amqp', 'two offices on one store, beside RabbitMQ', (url) => {
@@ -119,7 +119,7 @@ describeWith('amqp', 'two offices on one store, beside RabbitMQ', (url) => {
     const channel = await model.createChannel()
     for (const queue of [`${service}.${type}`, ...destinations]) await channel.deleteQueue(queue)
     await model.close()
-  }, 120_000)
+  })
 })
 
 const keptIn = (file: string): number => {

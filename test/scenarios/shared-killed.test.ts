@@ -50,4 +50,4 @@ it('a process that is killed in the middle of its probe is followed by another, 
   expect([listed].flat()[0]).toMatchObject({ name: 'crm', report: { quorum: expect.any(Number) } })
   other.signal('SIGTERM')
   expect((await other.ended).code).toBe(0)
-}, 150_000)
+})

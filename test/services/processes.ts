@@ -112,7 +112,7 @@ export function firstProgram(paths: readonly string[]): string | undefined {
 export async function untilAnswer(
   ask: () => Promise<unknown>,
   pid: number,
-  patienceMs = 60_000,
+  patienceMs = 170_000,
 ): Promise<void> {
   const process = identify(pid)
   const deadline = performance.now() + patienceMs

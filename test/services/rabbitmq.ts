@@ -63,7 +63,7 @@ export const brokerPorts = async (): Promise<BrokerPorts> => {
 export const startEpmd = async (dir: string, { epmd }: BrokerPorts, started: Started): Promise<void> => {
   const pid = launch(dir, 'epmd', ['-address', '127.0.0.1', '-port', String(epmd)], environment(dir))
   started(pid)
-  await untilAnswer(() => tcpAnswers(epmd), pid, 10_000)
+  await untilAnswer(() => tcpAnswers(epmd), pid)
 }
 
 /** Also for one that was killed: the same files, the same ports. `lines` are added to its configuration. */

@@ -43,7 +43,7 @@ export const trialTests = async (
       note(result)
       if (result.is === 'failed') throw result.error
     }
-    const options = { retry, timeout: 90_000 }
+    const options = { retry }
     if (atOnce > 1) test.concurrent(name, options, run)
     else test(name, options, run)
   }

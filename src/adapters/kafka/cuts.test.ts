@@ -41,7 +41,7 @@ describeOwnKafka('a connection to Kafka that is cut at the worst moment', () => 
     wired = await wiredKafka()
     url = `kafka://${wired.wire.url}?session=6000&heartbeat=300`
     admin = new Admin({ clientId: 'test', bootstrapBrokers: [...wired.kafka.brokers], retries: 5 })
-  }, 90_000)
+  })
   afterAll(async () => {
     await admin.close()
     await wired.close()

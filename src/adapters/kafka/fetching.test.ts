@@ -58,7 +58,7 @@ describeWith('kafka', 'fetching from kafka', (brokers) => {
     const ours = (await admin.listTopics()).filter((name) => name.includes(run))
     if (ours.length > 0) await admin.deleteTopics({ topics: ours })
     await admin.close()
-  }, 60_000)
+  })
 
   it('reads on from the earliest record left where the log was cut off, and says so', async () => {
     const { transport } = await openSeen()

@@ -38,7 +38,7 @@ describeOwnKafka('a kafka that forbids a user one topic', () => {
       }),
     })
     admin = new Admin({ clientId: 'test', bootstrapBrokers: [...kafka.brokers] })
-  }, 90_000)
+  })
   afterAll(async () => {
     await admin?.close()
     await kafka?.close()

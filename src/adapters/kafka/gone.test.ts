@@ -24,7 +24,7 @@ describeOwnKafka('a kafka broker that is gone', () => {
   beforeAll(async () => {
     kafka = await ownKafka()
     url = `kafka://${kafka.brokers[0]}?session=6000&heartbeat=300`
-  }, 90_000)
+  })
   afterAll(() => kafka.close())
   afterEach(() => transport.close())
 
@@ -94,7 +94,7 @@ describeOwnKafka('a kafka broker that is gone', () => {
     transport = (await open(url, tools)).transport
     const ids = await rest(await transport.subscribe(stage.to), 9)
     for (const { id } of stage.events) expect(ids).toContain(id)
-  }, 120_000)
+  })
 
   it('frozen: the same, within the time that requests have', async () => {
     const stage = await halfway()
@@ -106,5 +106,5 @@ describeOwnKafka('a kafka broker that is gone', () => {
       hurry = 1
       kafka.thaw()
     }
-  }, 120_000)
+  })
 })

@@ -86,7 +86,7 @@ describeWith('kafka', 'members of a consumer group', (brokers) => {
     const ours = (await admin.listTopics()).filter((name) => name.includes(run))
     if (ours.length > 0) await admin.deleteTopics({ topics: ours })
     await admin.close()
-  }, 60_000)
+  })
 
   it('what a killed process had in hand comes to another one, marked; what it finished does not', async () => {
     const transport = await openOne()

@@ -98,7 +98,7 @@ describeWith('kafka', 'a member that joins again', (brokers) => {
     watch()
     await expect.poll(() => first.handing && first.tenures.size).toBe(1)
     await first.leave()
-    await expect.poll(() => second.handing && second.tenures.size, { timeout: 10_000 }).toBe(2)
+    await expect.poll(() => second.handing && second.tenures.size).toBe(2)
     // not in between, with half of it, while the group was being dealt out anew
     expect(held).toEqual([2])
   })

@@ -81,7 +81,7 @@ describeOwnKafka('kafka behind TLS and passwords', () => {
         ...users,
       }),
     })
-  }, 90_000)
+  })
   afterAll(async () => {
     await kafka?.close()
     rmSync(dir, { recursive: true, force: true })

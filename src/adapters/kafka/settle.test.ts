@@ -55,7 +55,7 @@ describeWith('kafka', 'settling on kafka', (brokers) => {
     const ours = (await admin.listTopics()).filter((name) => name.includes(run))
     if (ours.length > 0) await admin.deleteTopics({ topics: ours })
     await admin.close()
-  }, 60_000)
+  })
 
   it('settles a mixed batch with one load of records and one commit', async () => {
     const { transport, wire } = await openSeen()

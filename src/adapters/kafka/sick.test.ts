@@ -24,7 +24,7 @@ describeOwnKafka('three kafka brokers of which one is sick', () => {
   beforeAll(async () => {
     kafka = await ownKafka({ brokers: 3 })
     url = `kafka://${kafka.brokers.join(',')}`
-  }, 180_000)
+  })
   afterAll(() => kafka.close())
   afterEach(async () => {
     await transport?.close()
@@ -200,7 +200,7 @@ describeOwnKafka('three kafka brokers of which one is sick', () => {
         expect(at!.committedOffset).toBe(offset)
       }
     })
-  }, 240_000)
+  })
 
   it('frozen, though it is the first of the list: the others lead on, publish, retry and consume', async () => {
     const all = [
@@ -245,5 +245,5 @@ describeOwnKafka('three kafka brokers of which one is sick', () => {
       kafka.thaw(0)
     }
     await stop()
-  }, 240_000)
+  })
 })

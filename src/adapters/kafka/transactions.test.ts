@@ -154,7 +154,7 @@ describeWith('kafka', 'transactions on kafka', (brokers) => {
     await ackAll(inlet, again)
     // what the aborted transaction wrote is nobody's to settle, and nobody lags behind it
     const behind = () => lagBehind(to.consumerGroup, `${to.consumerGroup}.retry.1s`)
-    await expect.poll(behind, { timeout: 20_000, interval: 500 }).toBe(0)
+    await expect.poll(behind, { interval: 500 }).toBe(0)
   })
 
   it('whoever takes over a partition waits for the transaction of the last owner, and runs nothing twice', async () => {

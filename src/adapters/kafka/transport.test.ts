@@ -50,7 +50,7 @@ describeWith('kafka', 'the kafka transport', (brokers) => {
     const ours = (await admin.listTopics()).filter((name) => name.includes(run))
     if (ours.length > 0) await admin.deleteTopics({ topics: ours })
     await admin.close()
-  }, 60_000)
+  })
 
   it('credentials for a port that asks for none are refused with that reason, and not shown', async () => {
     const refused = await open(`kafka://ann:s3cret@${brokers}`, tools).catch((error: Error) => error)

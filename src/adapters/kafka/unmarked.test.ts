@@ -31,7 +31,7 @@ describeOwnKafka('a transaction that is called ended and has no marks', () => {
   let kafka: OwnKafka
   beforeAll(async () => {
     kafka = await ownKafka({ settings: () => ({ 'transaction.partition.verification.enable': 'false' }) })
-  }, 90_000)
+  })
   afterAll(() => kafka.close())
 
   /**

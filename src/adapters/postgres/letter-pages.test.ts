@@ -59,7 +59,7 @@ describeWith('postgres', 'a page of letters in PostgreSQL', (url) => {
   beforeAll(async () => {
     few = await filled(300)
     many = await filled(20_000)
-  }, 180_000)
+  })
   afterAll(async () => {
     for (const desk of desks) await desk.close()
   })

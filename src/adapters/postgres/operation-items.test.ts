@@ -67,7 +67,7 @@ describeWith('postgres', 'items of an operation in PostgreSQL', (url) => {
     expect(looked).toBeLessThanOrEqual(2 * PLACES.length)
     await pool.close()
     await desk.close()
-  }, 60_000)
+  })
 
   it('that are marked alike and plainly change only from the state that is named, and are counted so', async () => {
     const desk = await deskAt(url)
@@ -90,7 +90,7 @@ describeWith('postgres', 'items of an operation in PostgreSQL', (url) => {
     expect(counts).toMatchObject({ waiting: 1, sending: 0, sent: 2 })
     expect(reasons['needs approval'] ?? 0).toBe(0)
     await desk.close()
-  }, 60_000)
+  })
 
   it('and their letters stay as they are where the beginning that they went with was refused', async () => {
     const desk = await deskAt(url)
@@ -124,5 +124,5 @@ describeWith('postgres', 'items of an operation in PostgreSQL', (url) => {
     expect((await letters.find({}, 2)).map(({ state }) => state)).toEqual(['replaying'])
     await pool.close()
     await desk.close()
-  }, 60_000)
+  })
 })

@@ -69,7 +69,7 @@ describeOwnBroker('a RabbitMQ in trouble', () => {
     expect(new Set(idsOf(rest))).toContain(two.parcel.event.id)
     expect(idsOf(rest)).not.toContain(one.parcel.event.id)
     await transport.close()
-  }, 120_000)
+  })
 
   it('killed and started again: the confirmed is there, what was out comes again, and no wait is early or late', async () => {
     const { to, transport, inlet } = await opened()
@@ -121,7 +121,7 @@ describeOwnBroker('a RabbitMQ in trouble', () => {
     )
     expect(troubles(seen).map(({ where }) => where)).toContain(`rabbitmq inlet ${queueOf(to)}`)
     await transport.close()
-  }, 120_000)
+  })
 
   it('that closes a channel for an unsettled delivery: it is told, and the delivery comes again', async () => {
     await own.control('eval', `application:set_env(rabbit, consumer_timeout, ${CONSUMER_TIMEOUT}).`)
@@ -158,11 +158,9 @@ describeOwnBroker('a RabbitMQ in trouble', () => {
     const told = () =>
       troubles(seen).map(({ error, retryIn }) => ({ ...error, again: retryIn !== undefined }))
     const refused = { code: 'topology_differs', fix: expect.stringContaining('delete'), again: true }
-    await expect.poll(told, { timeout: 20_000 }).toContainEqual(expect.objectContaining(refused))
+    await expect.poll(told).toContainEqual(expect.objectContaining(refused))
     await channel.deleteQueue(queueOf(to))
-    await expect
-      .poll(() => transport.publish(to.topic, [makeEvent()]).catch(() => 'unheard'), { timeout: 20_000 })
-      .toBeUndefined()
+    await expect.poll(() => transport.publish(to.topic, [makeEvent()]).catch(() => 'unheard')).toBeUndefined()
     expect(await takeOne(inlet)).toBeDefined()
     await wire.close()
     await transport.close()
@@ -248,7 +246,7 @@ describeOwnBroker('a RabbitMQ in trouble', () => {
     const channel = await desk.channel()
     const there = async () => (await channel.checkQueue(`${service}.dlq`)).messageCount
     await expect.poll(there).toBe(1)
-    await expect.poll(there, { timeout: 20_000 }).toBe(0)
+    await expect.poll(there).toBe(0)
     await transport.close()
   })
 

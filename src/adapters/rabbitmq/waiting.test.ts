@@ -43,7 +43,8 @@ describeWith('amqp', 'waiting on RabbitMQ', (url) => {
     const to = desk.subscription()
     const inlet = await transport.subscribe(to)
     const event = makeEvent()
-    const due = Date.now() + 800
+    // not before both are there, on a busy machine too: else it is home in time, and may come first
+    const due = Date.now() + 3000
     const { body, options } = writeParcel(freshParcel(event, due), { exchange: '', key: '' })
     expect(options.headers).toMatchObject({ [DUE]: String(due), [TRAIL]: encodeTrail(freshTrail) })
     const channel = await desk.channel()

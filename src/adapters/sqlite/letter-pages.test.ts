@@ -81,7 +81,7 @@ describe('a page of letters', () => {
       expect(steps(many, filter), JSON.stringify(filter)).toBeLessThan(2 * steps(few, filter))
     few.close()
     many.close()
-  }, 60_000)
+  })
 
   it('of groups reads no letter at all', async () => {
     const database = await filled(100)

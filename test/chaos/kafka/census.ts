@@ -10,7 +10,7 @@ export interface Census {
   readonly uncommitted: number
 }
 
-const PATIENCE = 10_000
+const PATIENCE = 30_000
 
 /** What lies on the brokers, by a client that we use for nothing else: our own would share our errors. */
 export const census = async (brokers: readonly string[], service: string, topic: string): Promise<Census> => {

@@ -80,6 +80,7 @@ export const loseLeader = async (kafka: OwnKafka, topic: string): Promise<void> 
 
 export const workersKilled = (times: number): Fault => ({
   least: times,
+  deadly: true,
   strike: striking(evenly(times), async (stage) => {
     await stage.killOne()
     await stage.join()

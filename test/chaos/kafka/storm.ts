@@ -30,6 +30,8 @@ export interface StormOptions {
 export interface Fault {
   /** With fewer blows a storm shows nothing. */
   readonly least: number
+  /** It kills workers. */
+  readonly deadly?: true
   /** Goes on beside the work until the signal aborts, or until it is done with them. Resolves with how many blows fell. */
   strike(on: Stage, over: AbortSignal): Promise<number>
 }
@@ -86,7 +88,7 @@ export const storm = async (options: StormOptions): Promise<StormResult> => {
 
   const downstream = await openDownstream()
   const tokens = watchTokens(file)
-  writeFileSync(rules, rulesOf(service, type, options.transactions))
+  writeFileSync(rules, rulesOf(service, type, options))
   const joinOne = async (): Promise<ChildProcess> => {
     const record = join(folder, `record-${started.length}.log`)
     const slow = options.slow ?? 60
@@ -218,7 +220,14 @@ const eventOf = (id: string, type: string, n: number) => ({
   data: Buffer.from(JSON.stringify({ n })),
 })
 
-const rulesOf = (service: string, type: string, transactions = false): string => `version: 1
+/** Only where workers are killed must what they had come again soon. Where all live, leases outlast a busy machine. */
+const LEASES = { killed: '5s', living: '20s' }
+
+const rulesOf = (
+  service: string,
+  type: string,
+  { transactions = false, fault }: StormOptions,
+): string => `version: 1
 topics: { ${type}: [${type}, ${dependentType(type)}] }
 policies:
   hurried:
@@ -229,7 +238,7 @@ dependencies:
 defaults:
   concurrency: 20
   window: 60
-  lease: 5s
+  lease: ${fault.deadly ? LEASES.killed : LEASES.living}
   policy: hurried
   timeout: 10s
   transactions: ${transactions}

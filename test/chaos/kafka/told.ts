@@ -1,8 +1,7 @@
 import { expect } from 'vitest'
+import { PATIENCE } from '../patience.ts'
 import { type StormOptions, type StormResult, storm } from './storm.ts'
 import { complaints, figures } from './verdict.ts'
-
-const PATIENCE = 150_000
 
 /** The storm, and what holds after each. */
 export const told = async (name: string, options: Omit<StormOptions, 'patience'>): Promise<StormResult> => {

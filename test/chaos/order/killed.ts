@@ -1,7 +1,8 @@
+import { PATIENCE } from '../patience.ts'
 import { orderTest } from './run.ts'
 import { told } from './told.ts'
 
-const WORKERS_KILLED = { events: 2000, keys: 50, kills: 2, patience: 150_000, ofWorkers: true }
+const WORKERS_KILLED = { events: 2000, keys: 50, kills: 2, patience: PATIENCE, ofWorkers: true }
 
 /** Workers are killed; each key's effects happened in the order in which its events were published, and none is missing. */
 export const keepsOrder = (transport: string, store?: string) => () =>

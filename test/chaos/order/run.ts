@@ -50,8 +50,11 @@ export interface OrderResult extends OrderCount {
 }
 
 const here = import.meta.dirname
-/** Only where workers are killed must what they had come again soon. Where all live, leases outlast what is done to their store. */
-const LEASES = { killed: '3s', living: '10s' }
+/**
+ * Only where workers are killed must what they had come again soon; but one that a busy machine keeps still for longer than its
+ * lease has its effects late. Where all live, leases outlast what is done to their store.
+ */
+const LEASES = { killed: '6s', living: '30s' }
 const WIDTH = 16
 /** How many events of a key are published before the first of them is done. */
 const AHEAD = 5
