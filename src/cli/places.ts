@@ -31,6 +31,12 @@ export const tellNew = async (flags: Common, so: string): Promise<void> => {
   if (found?.is === 'new') remark(warnOnStderr(`${found.what}: it is made now, and ${so}`))
 }
 
+/** Of a SQLite file that is not there, or empty: what is so. It is not made. */
+export const whatIsNew = async (url: string): Promise<string | undefined> => {
+  const found = url.startsWith('sqlite:') ? await lookAt(url) : undefined
+  return found?.is === 'new' ? found.what : undefined
+}
+
 const lookAt = (url: string): Promise<NoAudit | undefined> => {
   const tools = { clock: systemClock, dice: systemDice(), journal: () => {} }
   // what is wrong with the place is told by who opens it

@@ -17,6 +17,8 @@ export interface Found {
   readonly id: string
   /** The id is made of the content: another message may have it too. */
   readonly alike?: boolean | undefined
+  /** Then: it is surely another one than all that were handed over before in the same session. */
+  readonly another?: boolean | undefined
   /** The event's own id, type and place before it died, where the event as it was read has none of its own. */
   readonly eventId?: string | undefined
   readonly type?: string | undefined

@@ -45,3 +45,12 @@ it('two that are alike and lay at different places are two: whose offset waits f
   apart.add(again, 0, true)
   expect(apart.due(10_000, 10)).toEqual([again])
 })
+
+it('two that are alike in all they say, and can not be one, are both kept apart', () => {
+  const apart = createApart()
+  const [a, b] = [message('a', true, 'rabbitmq:alike'), message('a', true, 'rabbitmq:alike')]
+  apart.add(a, 0, true)
+  const twin = { ...b, found: { ...b.found!, another: true } }
+  apart.add(twin, 0, true)
+  expect(apart.due(10_000, 10)).toEqual([a, twin])
+})

@@ -40,7 +40,7 @@ export const createApart = (): Apart => {
 
 /** Others may give one id to several messages: what comes again is the same in all that it says, and lay at the same place. */
 const isSame = (a: Delivery, b: Delivery): boolean =>
-  a.found?.id === b.found?.id && isAlike(a.parcel.event, b.parcel.event)
+  !b.found?.another && a.found?.id === b.found?.id && isAlike(a.parcel.event, b.parcel.event)
 
 const isAlike = (a: Event, b: Event): boolean =>
   a.id === b.id && a.source === b.source && a.type === b.type && Buffer.compare(bytesOf(a), bytesOf(b)) === 0

@@ -36,7 +36,8 @@ export const foundLetters = async (
   const taken = new Set((await letters.find({ ids }, ids.length)).map(({ letter }) => letter.id))
   return made.map(({ letter, delivery }) => {
     if (!delivery.found?.alike) return letter
-    const id = ownId(letter.id, delivery.redelivered, taken, dice)
+    const again = delivery.redelivered && !delivery.found.another
+    const id = ownId(letter.id, again, taken, dice)
     taken.add(id)
     return id === letter.id ? letter : { ...letter, id }
   })
@@ -46,12 +47,12 @@ const secondId = (id: string): string => derivedId([id, 'alike'])
 
 /**
  * Two messages may be alike to the last byte, and neither have an id. One that comes for the first time is another one
- * than that which is kept. One that comes again is taken for that, unless more than one such is known: then it is kept
- * once too often rather than once too seldom.
+ * than that which is kept; so is the second that comes in one session. One that comes again is taken for that, unless more
+ * than one such is known: then it is kept once too often rather than once too seldom.
  */
-const ownId = (id: string, redelivered: boolean, taken: ReadonlySet<string>, dice: Dice): string => {
+const ownId = (id: string, again: boolean, taken: ReadonlySet<string>, dice: Dice): string => {
   if (!taken.has(id)) return id
   const second = secondId(id)
-  if (!taken.has(second)) return redelivered ? id : second
+  if (!taken.has(second)) return again ? id : second
   return derivedId([id, 'alike', dice.uuid()])
 }

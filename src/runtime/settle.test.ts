@@ -214,6 +214,14 @@ describe('the settler', () => {
       expect(log).toEqual(['settle later a', 'forward 1', 'settle ack a', 'finish a spent'])
     })
 
+    it('waits with the companion too where it was only tried in vain: handed back it would be run again for ever', async () => {
+      const differs = new ReprieveError('topology_differs', 'the queue exists with another type')
+      const { settler, log, clock } = bench(({ do: what }) => (what === 'later' ? differs : 'done'))
+      expect(await clock.runUntil(settler.settle(later('a')))).toBe('done')
+      expect(log.slice(0, 5)).toEqual(Array(5).fill('settle later a'))
+      expect(log.slice(5)).toEqual(['forward 1', 'settle ack a', 'finish a spent'])
+    })
+
     it('goes to the companion as it came where it was to be buried, and is not called buried by that', async () => {
       const { settler, log, clock, companion } = refusing()
       const moved: unknown[] = []

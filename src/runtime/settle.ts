@@ -109,7 +109,8 @@ export const createSettler = ({
   /**
    * What would not go is tried again while others pass; in the end it is handed back, so that it has a home. Not
    * while the broker is down: what was decided would only run again, maybe beside a copy that did arrive. What the
-   * broker will never carry, however often it is tried, finds its home with the companion.
+   * broker will never carry, or would not take however often it was tried, finds its home with the companion: handed
+   * back it would be run again, and refused again, for ever.
    */
   const conclude = (entry: Entry, settled: Settled): void => {
     if (!(settled instanceof Error) || entry.tries >= TRIES || abandon?.aborted) {
@@ -129,10 +130,12 @@ export const createSettler = ({
       retryIn,
       about: about(address.service, address.topic, delivery.parcel.event),
     })
-    const aside = companion && isRefused(settled) && asideOf(entry.step, clock.now())
+    const inVain = entry.tries >= TRIES && !isDown(settled)
+    const aside = companion && (inVain || isRefused(settled)) && asideOf(entry.step, clock.now())
     const next: Entry = aside
       ? {
           ...entry,
+          tries: inVain ? 0 : entry.tries,
           step: { ...aside, ...(held && { held }) },
           ...(entry.step.do === 'bury' && { gaveUp: settled }),
         }

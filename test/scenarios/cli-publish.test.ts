@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { createWriteStream, writeFileSync } from 'node:fs'
+import { createWriteStream, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { cli, folderWith, project, startCli } from './child.ts'
@@ -9,6 +9,23 @@ describe('reprieve publish', () => {
     const { code, stdout, stderr } = await cli(['publish', 'task.created', '{}'], { cwd: folderWith() })
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toMatch(/nobody is subscribed to topic 'task\.created'.*\n {2}fix: /)
+  })
+
+  it('to a file that is not there names it, and makes none', async () => {
+    const cwd = folderWith()
+    const one = await cli(['publish', 'task.created', '{}', '--transport', 'sqlite:slip.db'], { cwd })
+    expect(one.code).toBe(1)
+    expect(one.stderr).toMatch(
+      /'slip\.db': there is no such file, so nobody is subscribed to topic 'task\.created'/,
+    )
+    expect(one.stderr).toMatch(/\n {2}fix: name the file that the app uses/)
+    const input = '{"type":"task.created","data":1}'
+    const many = await cli(['publish', '-', '--transport', 'sqlite:slip.db'], { cwd, input })
+    expect(many).toMatchObject({ code: 1, stdout: '0 events published, those before line 1\n' })
+    expect(many.stderr).toMatch(/line 1: .*'slip\.db': there is no such file/)
+    const bad = await cli(['publish', 'task.created', '{}', '--expires', 'tomorrow'], { cwd })
+    expect(bad.code).toBe(2)
+    expect(readdirSync(cwd)).toEqual([])
   })
 
   it('refuses for a stream what is said of one event, a folder, and a time that is none', async () => {

@@ -182,6 +182,18 @@ describeWith('amqp', 'dead letters that RabbitMQ itself moved', (url) => {
     expect(new Set(kept.map(({ letter }) => letter.fingerprint)).size).toBe(1)
   })
 
+  it('without ids and alike to the last byte are all kept, though another had them in hand before and died', async () => {
+    const bodies = ['twins', 'twins', 'twins']
+    for (const body of bodies) await publish(body)
+    for (const _ of bodies) await rejectNext()
+    const inHand: GetMessage[] = []
+    for (const _ of bodies) inHand.push(await next(dead))
+    for (const each of inHand) channel.nack(each, false, true)
+    await using app = await officeAt(url, { [dead]: {} })
+    const kept = await lettersOf(app, 3)
+    expect(new Set(kept.map(({ letter }) => letter.id)).size).toBe(3)
+  })
+
   it('go straight to the queue that they died in where the rules say so', async () => {
     await publish('{"order":3}')
     await rejectNext()

@@ -1,5 +1,6 @@
 import type { Tools } from '../../contracts/tools.ts'
 import type { Can, Inlet, Transport } from '../../contracts/transport.ts'
+import { unheard } from '../../core/door.ts'
 import { ReprieveError } from '../../core/error.ts'
 import { checkEvent } from '../../core/event.ts'
 import { freshParcel } from '../../core/parcel.ts'
@@ -52,8 +53,8 @@ export const openTransport = (world: World, tools: Tools): Transport => {
       mustBeOpen()
       for (const event of events) checkEvent(event)
       const homes = events.map((event) => ({ event, doors: hearing(world, topic, event) }))
-      const unheard = homes.find(({ doors }) => doors.length === 0)
-      if (unheard) throw nobodyHears(topic, unheard.event.type)
+      const empty = homes.find(({ doors }) => doors.length === 0)
+      if (empty) throw unheard(topic, empty.event.type)
       const now = tools.clock.now()
       for (const { event, doors } of homes) {
         for (const { box } of doors) box.put(copyOf(freshParcel(event, now)), now)
@@ -97,8 +98,3 @@ export const openTransport = (world: World, tools: Tools): Transport => {
     },
   }
 }
-
-const nobodyHears = (topic: string, type: string): ReprieveError =>
-  new ReprieveError('unheard', `nobody is subscribed to topic ${topic} for events of type ${type}`, {
-    fix: 'start a service that handles it before you publish, or mend the name',
-  })

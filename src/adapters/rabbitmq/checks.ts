@@ -14,6 +14,7 @@ export const CHECKS = [
   'rabbitmq-consumer-timeout',
   'rabbitmq-retention',
   'rabbitmq-foreign',
+  'rabbitmq-homeless',
 ] as const
 export type Found = Finding<(typeof CHECKS)[number]>
 

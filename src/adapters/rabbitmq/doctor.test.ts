@@ -5,6 +5,7 @@ import { freePorts } from '../../../test/services/ports.ts'
 import { describeWith } from '../../../test/services/urls.ts'
 import type { Finding, Needed } from '../../contracts/doctor.ts'
 import type { Subscription } from '../../contracts/transport.ts'
+import { freshParcel } from '../../core/parcel.ts'
 import { systemClock } from '../system/clock.ts'
 import { systemDice } from '../system/dice.ts'
 import { version } from './doctor.ts'
@@ -23,7 +24,9 @@ const needed = (to: Subscription, over: Partial<Needed> = {}): Needed => ({
   ...over,
 })
 const examine = (url: string, ...subscriptions: Needed[]) => doctor.examine(url, { subscriptions }, tools)
-const bad = (findings: readonly Finding[]) => findings.filter(({ level }) => level !== 'fine')
+/** Other tests, which delete their queues, leave waits without a home on a broker that is shared. */
+const bad = (findings: readonly Finding[]) =>
+  findings.filter(({ level, check }) => level !== 'fine' && check !== 'rabbitmq-homeless')
 
 describeWith('amqp', 'the doctor of a RabbitMQ', (url) => {
   const desk = deskAt(url)
@@ -170,6 +173,26 @@ describeOwnBroker('the doctor of a RabbitMQ of our own', () => {
     await own.control('set_permissions', 'poor', '.*', '.*', '.*')
     expect(await refusals('poor')).toEqual([])
     expect((await own.control('list_queues', 'name', '--quiet', '--no-table-headers')).trim()).toBe('')
+  })
+
+  it('tells of waits whose queue is gone, until nobody waits there', async () => {
+    const homeless = async () =>
+      (await examine(own.url, needed(to))).find(({ check }) => check === 'rabbitmq-homeless')
+    expect(await homeless()).toMatchObject({ level: 'fine' })
+    const { transport } = await open(own.url, tools)
+    const gone = { ...to, service: 'retired', destinations: [] }
+    await (await transport!.subscribe(gone)).close()
+    const event = { id: 'x', source: 's', type: 'made', extensions: {}, headers: {}, data: null }
+    await transport!.forward(gone, [freshParcel(event, Date.now() + 4900)])
+    await own.control('delete_queue', queueOf(gone))
+    await expect.poll(homeless, { interval: 500 }).toMatchObject({
+      level: 'risky',
+      what: expect.stringMatching(/^1 waits lie there/),
+      fix: expect.stringContaining('foreign'),
+    })
+    await own.control('purge_queue', 'reprieve.homeless')
+    expect(await homeless()).toMatchObject({ level: 'fine' })
+    await transport!.close()
   })
 
   it('tells what policies make of our queues, where the management API is named, and else that they are not seen', async () => {

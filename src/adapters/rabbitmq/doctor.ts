@@ -34,6 +34,7 @@ export const doctor: Doctor = {
         findings.push(...(await examineOne(each, questions, settings)))
       for (const each of needs.foreign ?? [])
         findings.push(...(await examineForeign(each, questions, greetingOf(connection).release)))
+      findings.push(...(await homeless(questions)))
       findings.push(...(await examinePolicies(needs, settings, process.env)))
       // in the end, for a broker with an alarm hears nothing more from who has published
       findings.push(...(await publishing(questions, link.blocked)))
@@ -150,6 +151,24 @@ function* retention(subscriptions: readonly Needed[]): Generator<Found> {
     const what = 'the broker drops no letter before its time'
     yield { check: 'rabbitmq-retention', level: 'fine', where: 'dead letters', what }
   }
+}
+
+/** Nobody looks there by itself: a wait whose queue is gone is kept, and not handled. */
+const homeless = async (questions: Questions): Promise<readonly Found[]> => {
+  const count = await questions.waiting(HOMELESS)
+  const where = `queue ${HOMELESS}`
+  if (count === 0)
+    return [{ check: 'rabbitmq-homeless', level: 'fine', where, what: 'no wait has lost its queue' }]
+  return [
+    {
+      check: 'rabbitmq-homeless',
+      level: 'risky',
+      where,
+      what: `${count} waits lie there whose queue was gone when they came home`,
+      why: 'they are kept, and nobody handles them',
+      fix: `name ${HOMELESS} under foreign in the rule book: an office keeps them as letters, which can be replayed once their queue is there again; or purge it, where their service was retired`,
+    },
+  ]
 }
 
 /** An alarm is told to those who publish, and only to them. */

@@ -6,7 +6,8 @@ import type { Delivery, Settlement, Subscription } from '../../contracts/transpo
 import { writeLetter } from '../../core/letter.ts'
 import { freshParcel } from '../../core/parcel.ts'
 import { systemClock } from '../system/clock.ts'
-import { exchangeOfDead, HOMELESS, queueOf } from './names.ts'
+import { exchangeOfDead, HOMELESS, queueOf, tierName } from './names.ts'
+import { writeParcel } from './write.ts'
 
 /** How long the broker lets a delivery go unsettled before it closes the channel. */
 const CONSUMER_TIMEOUT = 3000
@@ -183,6 +184,62 @@ describeOwnBroker('a RabbitMQ in trouble', () => {
       await transport.close()
     },
   )
+
+  it('whose consumer ends while a copy is on its way: what has a new home is settled, and told so', async () => {
+    const { to, transport, inlet } = await opened()
+    await transport.publish(to.topic, makeEvents(2))
+    const [first, second] = (await take(inlet, 2)) as [Delivery, Delivery]
+    const later = (delivery: Delivery): Settlement => ({
+      do: 'later',
+      delivery,
+      parcel: { ...delivery.parcel, due: Date.now() + 480 },
+    })
+    // with its first use the tier is declared
+    expect(await inlet.settle([later(first)])).toEqual(['done'])
+    const seen = desk.facts.length
+    await own.alarm(true)
+    const settling = inlet.settle([later(second)])
+    await (await desk.channel()).deleteQueue(queueOf(to))
+    const told = () => troubles(seen).map(({ error }) => error.message)
+    await expect.poll(told).toContainEqual(expect.stringContaining('cancelled'))
+    await own.alarm(false)
+    expect(await settling).toEqual(['done'])
+    const ids = new Set<string>()
+    while (!ids.has(second.parcel.event.id)) for (const id of idsOf([await takeOne(inlet)])) ids.add(id)
+    await transport.close()
+  })
+
+  it('that refuses one tier: what waits there is told why, and whatever is settled beside it goes on', async () => {
+    const wrong = tierName(15 * 60_000)
+    const channel = await desk.channel()
+    await channel.assertQueue(wrong, { durable: true })
+    const { to, transport, inlet } = await opened()
+    await transport.publish(to.topic, makeEvents(3))
+    const [long, short, dead] = (await take(inlet, 3)) as [Delivery, Delivery, Delivery]
+    const later = (delivery: Delivery, wait: number): Settlement => ({
+      do: 'later',
+      delivery,
+      parcel: { ...delivery.parcel, due: Date.now() + wait },
+    })
+    const answers = await inlet.settle([later(long, 14 * 60_000), later(short, 50), burial(dead, to)])
+    const refused = { code: 'topology_differs', message: expect.stringContaining(wrong) }
+    expect(answers).toEqual([expect.objectContaining(refused), 'done', 'done'])
+    expect((await takeOne(inlet)).parcel.event.id).toBe(short.parcel.event.id)
+    // one that is home before its time can't wait there either
+    const seen = desk.facts.length
+    const early = freshParcel(makeEvent(), Date.now() + 14 * 60_000)
+    const { body, options } = writeParcel(early, { exchange: '', key: '' })
+    channel.sendToQueue(queueOf(to), body, options)
+    const stop = new AbortController()
+    const receiving = inlet.receive(1, stop.signal)
+    const told = () => troubles(seen).map(({ error }) => error.message)
+    await expect.poll(told).toContainEqual(expect.stringContaining(wrong))
+    stop.abort()
+    expect(await receiving).toEqual([])
+    await channel.deleteQueue(wrong)
+    expect(await inlet.settle([later(long, 14 * 60_000)])).toEqual(['done'])
+    await transport.close()
+  })
 
   it('waits whose queue was deleted hold up nobody, and are not lost', async () => {
     const [gone, there] = [await opened(), await opened()]

@@ -15,6 +15,7 @@ import { type From, readMessage } from './read.ts'
 import { beginSession, type Handed, type Session } from './session.ts'
 import { type Desk, settleOn } from './settle.ts'
 import { type Declare, declareOn, waitingIn } from './topology.ts'
+import { freshTwins } from './twins.ts'
 import { isUnavailable } from './unreachable.ts'
 
 export interface Door extends Omit<From, 'mint'>, Home {
@@ -97,6 +98,8 @@ export const openInlet = async (
   }
 
   let session = await begin()
+  /** No session hands a message over twice: what is alike in all it says is another one, though it was handed over before. */
+  let twins = freshTwins()
 
   /** A lost channel or connection does not end the inlet: it begins again until it is closed. */
   const keepGoing = async (): Promise<void> => {
@@ -108,6 +111,7 @@ export const openInlet = async (
       if (stop.signal.aborted) return
       try {
         session = await begin()
+        twins = freshTwins()
         if (stop.signal.aborted) return await session.close()
         wake() // some may have arrived before anybody knew of the new session
         failures = -1
@@ -141,8 +145,13 @@ export const openInlet = async (
       ) as Taken
       delivery.session = session
       delivery.tag = message.fields.deliveryTag
-      if (delivery.parcel.due > now) early.push(delivery)
-      else deliveries.push(delivery)
+      if (delivery.parcel.due > now) {
+        early.push(delivery)
+        continue
+      }
+      const { found } = delivery
+      if (found?.alike && twins.seen(found.id)) delivery.found = { ...found, another: true }
+      deliveries.push(delivery)
     }
     if (early.length > 0) void sendBack(early)
     return deliveries
@@ -155,7 +164,9 @@ export const openInlet = async (
     )
     const failed = early.filter((_, i) => answers[i] instanceof Error)
     if (failed.length === 0) return
-    await clock.sleep(backoff(3, LONGEST_BACKOFF, dice), stop.signal)
+    const retryIn = Math.round(backoff(3, LONGEST_BACKOFF, dice))
+    tell(answers.find((answer) => answer instanceof Error)!, { retryIn })
+    await clock.sleep(retryIn, stop.signal)
     await settle(failed.map((delivery) => ({ delivery, do: 'give back' })))
   }
 

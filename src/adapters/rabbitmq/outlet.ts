@@ -3,7 +3,7 @@ import { ReprieveError } from '../../core/error.ts'
 import type { Millis } from '../../core/time.ts'
 import { within } from '../../core/within.ts'
 import { type Batch, type Fate, markReturned, settleFate, throughOf } from './batch.ts'
-import type { ConfirmChannel, Connection } from './client.ts'
+import { type ConfirmChannel, type Connection, replyCode } from './client.ts'
 import type { Counts } from './counts.ts'
 import type { Link } from './link.ts'
 import { tierName } from './names.ts'
@@ -32,6 +32,14 @@ interface Open {
   full: PromiseWithResolvers<void> | undefined
   reason: Error | undefined
 }
+
+interface Ready {
+  readonly mine: Open
+  /** The tiers that can't be had, and why. */
+  readonly refused: ReadonlyMap<Millis, Error>
+}
+
+const NOTHING: Ready['refused'] = new Map()
 
 export const openOutlet = (link: Link, exchange: string, tools: Tools, counts: Counts): Outlet => {
   const { clock } = tools
@@ -88,21 +96,28 @@ export const openOutlet = (link: Link, exchange: string, tools: Tools, counts: C
   const isReadyFor = (items: readonly Outgoing[]): boolean =>
     open !== undefined && items.every(({ tier }) => tier === undefined || open!.tiers.has(tier))
 
-  const prepare = async (items: readonly Outgoing[], first: Asked | undefined): Promise<Open> => {
+  const prepare = async (items: readonly Outgoing[], first: Asked | undefined): Promise<Ready> => {
     const mine = open ?? (await reopen())
     await first?.(mine.connection)
+    const refused = new Map<Millis, Error>()
     for (const { tier } of items) {
-      if (tier === undefined || mine.tiers.has(tier)) continue
-      await declareOn(mine.connection, clock, place, declareTier(tier))
-      mine.tiers.add(tier)
+      if (tier === undefined || mine.tiers.has(tier) || refused.has(tier)) continue
+      try {
+        await declareOn(mine.connection, clock, place, declareTier(tier))
+        mine.tiers.add(tier)
+      } catch (error) {
+        // what the broker refuses of one tier is nobody else's trouble
+        if (replyCode((error as Error).cause) === undefined) throw error
+        refused.set(tier, error as Error)
+      }
     }
-    return mine
+    return { mine, refused }
   }
 
   /** All of it has one time: to connect, to open a channel, to declare. */
-  const ready = async (items: readonly Outgoing[], first: Asked | undefined): Promise<Open> => {
+  const ready = async (items: readonly Outgoing[], first: Asked | undefined): Promise<Ready> => {
     if (closed) throw closedError(place)
-    if (!first && isReadyFor(items)) return open!
+    if (!first && isReadyFor(items)) return { mine: open!, refused: NOTHING }
     const late = () => unavailable(place, `not ready to send within ${PATIENCE} ms`)
     try {
       return await within(clock, PATIENCE, prepare(items, first), late)
@@ -122,8 +137,9 @@ export const openOutlet = (link: Link, exchange: string, tools: Tools, counts: C
   const send = async (items: readonly Outgoing[], first?: Asked): Promise<readonly Fate[]> => {
     if (items.length === 0) return []
     let mine: Open
+    let without: Ready['refused']
     try {
-      mine = await ready(items, first)
+      ;({ mine, refused: without } = await ready(items, first))
     } catch (error) {
       return items.map(() => error as Error)
     }
@@ -146,18 +162,23 @@ export const openOutlet = (link: Link, exchange: string, tools: Tools, counts: C
         },
       }
       mine.batches.add(batch)
-      void write(mine, batch)
+      void write(mine, batch, without)
       if (!batch.over) void watch(batch, done.signal)
     })
   }
 
   /** Pipelined: nothing waits for a confirm before the next goes out, only for room in the buffer. */
-  const write = async (mine: Open, batch: Batch): Promise<void> => {
+  const write = async (mine: Open, batch: Batch, without: Ready['refused']): Promise<void> => {
     const { channel } = mine
     for (let i = 0; i < batch.items.length; i++) {
       if (mine.full) await mine.full.promise
       if (batch.over) return
       const item = batch.items[i]!
+      const undeclared = item.tier === undefined ? undefined : without.get(item.tier)
+      if (undeclared) {
+        settleFate(batch, i, undeclared)
+        continue
+      }
       const confirmed = (error: Error | null) => {
         if (error) return settleFate(batch, i, refused(mine, item, error))
         if (!batch.unroutable.has(i)) return settleFate(batch, i, 'kept')

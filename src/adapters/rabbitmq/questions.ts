@@ -37,6 +37,8 @@ export interface Questions {
   /** With what was said where its node is down: then nothing else can be asked of it. */
   queueThere(name: string): Promise<boolean | Said>
   exchangeThere(name: string): Promise<boolean>
+  /** How many messages are ready there: none, where there is no such queue. */
+  waiting(name: string): Promise<number>
   /** Of one that is there: declared as we would. Nothing said: it is as we want it, and may be configured. */
   sameQueue(name: string, options: QueueOptions): Promise<Said>
   sameExchange(name: string, type: string, options?: ExchangeOptions): Promise<Said>
@@ -79,6 +81,13 @@ export const questionsOf = (connection: Connection, { clock, dice }: Tools): Que
     queueThere: async (name) => {
       const said = await ask((channel) => channel.checkQueue(name))
       return said.code === 404 && isDown(said.text) ? said : said.code !== 404
+    },
+    waiting: async (name) => {
+      let count = 0
+      await ask(async (channel) => {
+        count = (await channel.checkQueue(name)).messageCount
+      })
+      return count
     },
     exchangeThere: async (name) => (await ask((channel) => channel.checkExchange(name))).code !== 404,
     sameQueue: (name, options) => ask((channel) => channel.assertQueue(name, options)),

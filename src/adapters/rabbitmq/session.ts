@@ -58,11 +58,14 @@ export const beginSession = async (
   const { promise: over, resolve } = Promise.withResolvers<Error>()
   let ended = false
   let consumer = ''
-  const end = (why: string, cause?: Error): void => {
+  const end = (why: string, cause?: Error, fix?: string): void => {
     ended = true
-    resolve(unavailable(place, `the consumer of '${queue}' ended: ${why}`, cause))
+    resolve(unavailable(place, `the consumer of '${queue}' ended: ${why}`, cause, fix ? { fix } : {}))
   }
-  channel.on('error', (error) => end('the channel was closed', error))
+  channel.on('error', (error) => {
+    if (TIMED_OUT.test(error.message)) end(`the channel was closed: ${error.message}`, error, SOONER)
+    else end('the channel was closed', error)
+  })
   channel.on('close', () => end('the channel or its connection was closed'))
 
   const start = async (): Promise<void> => {
@@ -75,6 +78,8 @@ export const beginSession = async (
       // the broker gives no reason: before 4.3 it was only the first of them
       end(
         'the broker cancelled it: the queue was deleted, its node went away, or a delivery stayed unsettled for too long (consumer_timeout)',
+        undefined,
+        `if it was consumer_timeout, ${SOONER}`,
       )
       void closeQuietly(channel)
     })
@@ -120,5 +125,10 @@ export const beginSession = async (
     },
   }
 }
+
+/** The broker's words when a delivery was not settled within `consumer_timeout`. */
+const TIMED_OUT = /delivery acknowledgement.*timed out/is
+const SOONER =
+  "let deliveries be settled sooner: a shorter 'timeout' for handlers, a smaller 'window', a larger 'concurrency'; or raise consumer_timeout on the broker"
 
 const tagged = (deliveryTag: number) => ({ fields: { deliveryTag } })

@@ -5,7 +5,7 @@ import { ReprieveError } from '../../core/error.ts'
 import type { Fate } from './batch.ts'
 import { replyCode } from './client.ts'
 import { copyOf, type Home } from './copies.ts'
-import { buriedRaw } from './last-resort.ts'
+import { bareOf, buriedRaw } from './last-resort.ts'
 import type { Outlet } from './outlet.ts'
 import { type Handed, NONE, type Session, tagOf } from './session.ts'
 import type { Outgoing } from './write.ts'
@@ -31,6 +31,8 @@ export const settleOn = async (
   const copies: Outgoing[] = []
   const owners: number[] = []
   const raw = new Set<number>()
+  /** Those with a new home. */
+  const kept = new Set<number>()
   const now = clock.now()
   batch.forEach((settlement, i) => {
     const { delivery } = settlement
@@ -49,12 +51,29 @@ export const settleOn = async (
       answers[i] = error as Error
     }
   })
+  /** In place of letters that can't be sent. */
+  const sendBare = async (fates: Fate[]): Promise<void> => {
+    const some = fates.flatMap((fate, n) => {
+      const bare = bareOf(batch[owners[n]!]!, fate, home)
+      return bare ? [{ ...bare, n }] : []
+    })
+    const went = await outlet.send(some.map(({ item }) => item))
+    for (const [i, { n, told }] of some.entries()) {
+      if (went[i] !== 'kept') continue
+      fates[n] = 'kept'
+      tell(told.error, told.about)
+    }
+  }
   if (copies.length > 0) {
-    const fates = await outlet.send(copies)
+    const fates = [...(await outlet.send(copies))]
+    await sendBare(fates)
     if (fates.some((fate, n) => isGone(fate, copies[n]!, home))) await mend()
     fates.forEach((fate, n) => {
-      if (fate === 'kept') return
       const i = owners[n]!
+      if (fate === 'kept') {
+        kept.add(i)
+        return
+      }
       const told = session.ended() ? undefined : buriedRaw(batch[i]!, fate, home)
       if (told) {
         raw.add(i)
@@ -65,7 +84,7 @@ export const settleOn = async (
       hold(batch[i]!.delivery, tags[i]!) // still ours: it may be settled again
     })
   }
-  giveUp(session, batch, tags, answers, raw)
+  giveUp(session, batch, tags, answers, raw, kept)
   return answers
 }
 
@@ -86,13 +105,15 @@ const giveUp = (
   tags: readonly number[],
   answers: Settled[],
   raw: ReadonlySet<number>,
+  kept: ReadonlySet<number>,
 ): void => {
   const acked: number[] = []
   const rejected: number[] = []
   const returned: number[] = []
   for (let i = 0; i < batch.length; i++) {
     if (answers[i] !== 'done') continue
-    if (session.ended()) answers[i] = 'lost'
+    // what has a new home was settled: that its original comes again is known to the ledger
+    if (session.ended()) answers[i] = kept.has(i) ? 'done' : 'lost'
     else if (raw.has(i)) rejected.push(tags[i]!)
     else (batch[i]!.do === 'give back' ? returned : acked).push(tags[i]!)
   }

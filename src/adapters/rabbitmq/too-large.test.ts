@@ -7,6 +7,7 @@ import type { Event } from '../../core/event.ts'
 import type { Failure } from '../../core/failure.ts'
 import { writeLetter } from '../../core/letter.ts'
 import { freshParcel } from '../../core/parcel.ts'
+import { redactLetter } from '../../core/redact.ts'
 import { extendTrail } from '../../core/trail.ts'
 
 /** What the broker takes, in bytes. */
@@ -118,15 +119,31 @@ describeOwnBroker('what is larger than RabbitMQ takes', () => {
     await transport.close()
   })
 
-  it('as a letter of which something was taken out, it stays where it is: its message would show it', async () => {
+  it('as a letter of which something was taken out: what is left of the event is buried in its place', async () => {
     const { to, transport, inlet } = await opened()
-    await unreadable(to, randomBytes(40_000))
+    const body = randomBytes(40_000)
+    const channel = await desk.channel()
+    channel.sendToQueue(`${to.service}.${to.topic}`, body, {
+      contentType: 'application/cloudevents+json',
+      messageId: 'no-json',
+      headers: { tenant: 'a', authorization: 's3cret' },
+    })
     const delivery = await takeOne(inlet)
-    const whole = burial(delivery, to)
-    const redacted: Settlement = { ...whole, letter: { ...whole.letter, redacted: { at: ['$.card'] } } }
-    expect(await inlet.settle([redacted])).toEqual([expect.objectContaining({ code: 'bad_event' })])
-    expect(await inlet.settle([{ do: 'give back', delivery }])).toEqual(['done'])
-    expect(await takeOne(inlet)).toMatchObject({ redelivered: true })
+    const { letter, ...whole } = burial(delivery, to, to.destinations[1]!.name)
+    const redacted = redactLetter(letter, [{ paths: [], headers: ['authorization'] }])
+    const seen = desk.facts.length
+    expect(await inlet.settle([{ ...whole, letter: redacted }])).toEqual(['done'])
+    const found = await takeOne(await transport.collect(to.destinations[1]!))
+    expect(found.broken).toBe(letter.error)
+    expect(found.found).toBeDefined()
+    expect(found.parcel.event).toMatchObject({
+      id: 'no-json',
+      data: body,
+      headers: { tenant: 'a', authorization: '[redacted]' },
+    })
+    const [fact] = troubles(seen)
+    expect(fact).toMatchObject({ about: { service: to.service, topic: to.topic, event: 'no-json' } })
+    expect(await take(inlet, 1, 300)).toEqual([])
     await transport.close()
   })
 })

@@ -3,11 +3,11 @@ import type { Command } from 'commander'
 import { Option } from 'commander'
 import { ReprieveError } from '../../core/error.ts'
 import { isJsonType, type Priority } from '../../core/event.ts'
-import { type Reprieve, reprieve } from '../../reprieve.ts'
+import { DEFAULT_URL, type Reprieve, reprieve } from '../../reprieve.ts'
 import type { PublishOptions } from '../../runtime/handler.ts'
 import { action, type Ended } from '../action.ts'
-import { asHeader, type Common, openOptions } from '../options.ts'
-import { checkPlaces } from '../places.ts'
+import { asHeader, type Common, openOptions, storeUrl } from '../options.ts'
+import { checkPlaces, whatIsNew } from '../places.ts'
 import { inert } from '../print/inert.ts'
 import { remark, say, sayJson } from '../print/say.ts'
 import { inputFrom } from './lines.ts'
@@ -83,8 +83,9 @@ const publishOne = async (flags: Flags, type: string | undefined, text?: string)
     )
   }
   const data = await readData(text, flags.contentType)
-  await using app = await open(flags)
-  const id = await app.publish(type, data, publishOptions(flags, data !== undefined))
+  const { app, heard } = await open(flags)
+  await using _ = app
+  const id = await heard(app.publish(type, data, publishOptions(flags, data !== undefined)))
   if (flags.json) sayJson({ id })
   else say(inert(id))
 }
@@ -122,7 +123,8 @@ const publishOptions = (flags: Flags, hasData: boolean): PublishOptions => {
 
 const publishMany = async (flags: Flags, file: string): Promise<Ended> => {
   const input = await inputFrom(file)
-  await using app = await open(flags)
+  const { app, heard } = await open(flags)
+  await using _ = app
   let soFar: SoFar = { published: 0, line: 1, through: 1 }
   // who ends it in the middle must know where to go on
   const leave = (signal: NodeJS.Signals) => {
@@ -133,9 +135,13 @@ const publishMany = async (flags: Flags, file: string): Promise<Ended> => {
   }
   const stay = () => process.off('SIGINT', leave).off('SIGTERM', leave)
   process.on('SIGINT', leave).on('SIGTERM', leave)
-  const streamed = await publishLines(input, app.publishEvents, (progress) => {
-    soFar = progress
-  })
+  const streamed = await publishLines(
+    input,
+    (events) => heard(app.publishEvents(events)),
+    (progress) => {
+      soFar = progress
+    },
+  )
   stay()
   tellStreamed(flags, streamed)
   return streamed.stopped ? 1 : 0
@@ -157,11 +163,39 @@ const whyStopped = ({ line, through, because, fix }: Stopped): string => {
   return `${where}: ${inert(because)}${fix ? `\n  fix: ${inert(fix)}` : ''}`
 }
 
-/** Without an office: whoever only publishes takes over nothing. */
-const open = async (flags: Flags): Promise<Reprieve> => {
-  await checkPlaces(flags)
-  return reprieve({ ...openOptions(flags), office: false })
+interface Opened {
+  readonly app: Reprieve
+  /** Says where nobody was subscribed. */
+  heard<T>(publishing: Promise<T>): Promise<T>
 }
+
+/**
+ * Without an office: whoever only publishes takes over nothing. And without making a file: in one that is not there nobody is
+ * subscribed, so that what is published is looked at, and refused, all the same.
+ */
+const open = async (flags: Flags): Promise<Opened> => {
+  await checkPlaces(flags)
+  const { transport = DEFAULT_URL } = flags
+  const nowhere = await whatIsNew(transport)
+  const store = nowhere === undefined && (await whatIsNew(storeUrl(flags))) !== undefined
+  const app = await reprieve({
+    ...openOptions(flags),
+    ...(nowhere !== undefined && { transport: MEMORY }),
+    ...(store && { store: MEMORY }),
+    office: false,
+  })
+  const heard = <T>(publishing: Promise<T>): Promise<T> =>
+    publishing.catch((error: unknown) => {
+      const unheard = error instanceof ReprieveError && error.code === 'unheard' && nowhere !== undefined
+      if (!unheard) throw error
+      throw new ReprieveError('unheard', `${nowhere}, so ${error.message.split('\n')[0]}`, {
+        fix: 'name the file that the app uses, like --transport sqlite:app.db, or start the app on it first',
+      })
+    })
+  return { app, heard }
+}
+
+const MEMORY = 'memory:'
 
 const usage = (message: string, fix: string): ReprieveError =>
   new ReprieveError('bad_usage', message, { fix })
