@@ -71,6 +71,8 @@ const createBatches = (options: BatchesOptions): Batches => {
   const again = (passenger: Passenger): void => {
     const { batcher, batch } = placeOf(passenger)
     gathering.alone(passenger, batcher, batch)
+    // nothing of it has ended, and a suspect may wait for just this batch
+    if (solo?.closed) solo.look()
   }
 
   const gathering = createGathering<Passenger>(
