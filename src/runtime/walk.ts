@@ -19,6 +19,7 @@ import type { Deadlines } from './deadline.ts'
 import type { Guards, Refused } from './guards.ts'
 import { heldUp, tellGuard } from './held.ts'
 import type { Slot } from './lanes.ts'
+import { createOvertaken, type Ended } from './overtaken.ts'
 import type { Plan } from './plan.ts'
 import type { Settler, Step } from './settle.ts'
 import { ackOf, stepFor } from './step.ts'
@@ -70,6 +71,7 @@ export const createWalk = (options: WalkOptions) => {
   const { plan, handlers, deadlines, guards, abandon, suspects } = options
   const { clock, dice, journal } = options.tools
   const remind = createReminder(options.tools)
+  const overtaken = createOvertaken(clock.now)
   const surroundings = { ...options, journal, now: clock.now }
 
   const goAstray = (thrown: unknown, delivery: Delivery, door: Door, slot: Slot, leave: () => void): void => {
@@ -86,10 +88,13 @@ export const createWalk = (options: WalkOptions) => {
     const { topic } = subscription
     const fact = () => about(subscription.service, topic, parcel.event)
     let at: AtHand | undefined
-    const settle = (step: Step, told: () => void): void =>
+    const settle = (step: Step, told: () => void, ended?: Ended): void =>
       door.settler.settle(step, (settled) => {
         if (settled === 'done' || at?.tx?.acked) told()
-        else journal({ at: clock.now(), is: 'lost', ...fact() })
+        else {
+          journal({ at: clock.now(), is: 'lost', ...fact() })
+          if (settled === 'lost' && ended) overtaken.remember(topic, parcel, ended)
+        }
         if (settled === 'lost' && claim?.is === 'fresh') {
           return void options.lost(delivery).then(() => {
             leave()
@@ -146,28 +151,41 @@ export const createWalk = (options: WalkOptions) => {
         const took = now - since
         const number = parcel.trail.spent + 1
         const verdict = verdictOn(outcome, now)
-        const plain =
-          verdict.do === 'done' ? ackOf(delivery, 'done', now) : stepFor(verdict, delivery, rules, door, now)
-        const step = held ? { ...plain, held } : plain
-        if (outcome.is === 'failed' || outcome.is === 'refused') {
+        carryOut({ verdict, took }, now, () => {
+          if (outcome.is !== 'failed' && outcome.is !== 'refused') return
           journal({ at: now, is: 'failed', attempt: number, took, failure: outcome.failure, ...fact() })
-        }
-        const told = () => {
-          if (at?.tx?.is === 'before') journal({ at: now, is: 'duplicate', ...fact() })
-          else tell(journal, verdict, step, fact(), { at: now, number, took })
-        }
-        // a claim that is kept elsewhere was not part of the commit
-        if (!at?.tx?.acked || held?.key.store !== undefined) return void settle(step, told)
-        told()
-        leave()
-        slot.ended()
+        })
       } catch (error) {
         goAstray(error, delivery, door, slot, leave)
       }
     }
+    const carryOut = (ended: Ended, now: Instant, first: () => void): void => {
+      const { verdict, took } = ended
+      const plain =
+        verdict.do === 'done' ? ackOf(delivery, 'done', now) : stepFor(verdict, delivery, rules, door, now)
+      const step = held ? { ...plain, held } : plain
+      first()
+      const told = () => {
+        if (at?.tx?.is === 'before') journal({ at: now, is: 'duplicate', ...fact() })
+        else tell(journal, verdict, step, fact(), { at: now, number: parcel.trail.spent + 1, took })
+      }
+      // what is done the ledger knows, and what is put off is to be run again anyway
+      const known = verdict.do === 'hold' || (verdict.do === 'done' && held !== undefined)
+      // a claim that is kept elsewhere was not part of the commit
+      if (!at?.tx?.acked || held?.key.store !== undefined)
+        return void settle(step, told, known ? undefined : ended)
+      told()
+      leave()
+      slot.ended()
+    }
     const crashes = claim?.crashes ?? 0
     const killer = crashes > 0 && suspects.crashed(rules, topic, registered.pattern, parcel, crashes)
     if (killer) return void buryUnrun(quarantined(killer, crash(killer), parcel.trail, began), held)
+    const before = overtaken.recall(topic, parcel)
+    if (before) {
+      slot.handled()
+      return void carryOut(before, began, nothing)
+    }
     const putOff = (refused: Refused): void => {
       slot.handled()
       conclude(heldUp(refused, began))

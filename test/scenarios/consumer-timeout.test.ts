@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { connect } from 'amqplib'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { systemClock } from '../../src/adapters/system/clock.ts'
-import { type Fact, ReprieveError, reprieve } from '../../src/index.ts'
+import { type Fact, ReprieveError, reprieve, Transient } from '../../src/index.ts'
 import { readRules } from '../../src/rules/index.ts'
 import { describeOwnBroker, type OwnBroker, ownBroker } from '../rabbitmq/own-broker.ts'
 import { until } from '../until.ts'
@@ -28,11 +28,11 @@ describeOwnBroker("a handler that is slower than RabbitMQ's consumer_timeout", (
   })
   afterAll(() => own?.close())
 
-  const shop = async () => {
+  const shop = async (pattern: string, failing: boolean) => {
     const facts: Fact[] = []
     const service = `shop-${randomUUID().slice(0, 8)}`
     const topic = `${service}.placed`
-    const defaults = '{ lease: 2s, timeout: 60s }'
+    const defaults = `{ idempotency: { pattern: ${pattern} }, policy: { retries: 2, backoff: fixed, delay: 100ms }, lease: 2s, timeout: 60s }`
     const app = await reprieve({
       rules: readRules(`version: 1\ndefaults: ${defaults}`, 'test.yaml'),
       transport: own.url,
@@ -46,6 +46,7 @@ describeOwnBroker("a handler that is slower than RabbitMQ's consumer_timeout", (
       if (event.id !== 'slow') return
       attempts.push(attempt)
       await systemClock.sleep(SLOW)
+      if (failing) throw new Transient('not yet')
     })
     await app.start()
     await app.publish(topic, {}, { id: 'slow' })
@@ -78,7 +79,7 @@ describeOwnBroker("a handler that is slower than RabbitMQ's consumer_timeout", (
   }
 
   it('and ends well: it is run once, others go on, and why its channel was closed is told with the fix', async () => {
-    const all = await shop()
+    const all = await shop('dedup', false)
     await all.others(0)
     await until('the channel to be closed', () => all.closings().length > 0)
     await all.others(OTHERS)
@@ -90,4 +91,32 @@ describeOwnBroker("a handler that is slower than RabbitMQ's consumer_timeout", (
     expect((told as ReprieveError).fix).toMatch(/'timeout'.*consumer_timeout/)
     expect(await all.app.office.count({})).toBe(0)
   })
+
+  it('and ends well, with no ledger to know it: it is run again while it runs, and then no more', async () => {
+    const all = await shop('none', false)
+    await until('its end', () => all.facts.some((fact) => fact.is === 'done' && fact.event === 'slow'))
+    await atRest(all)
+    expect(all.attempts.length).toBeLessThanOrEqual(3)
+  })
+
+  it.each(['dedup', 'none'])(
+    'and fails, idempotency %s: its attempts count, and it is buried when they are spent',
+    async (pattern) => {
+      const all = await shop(pattern, true)
+      await all.others(0)
+      const [kept] = await until('its letter', async () => {
+        const letters = await all.app.office.list({}, 9)
+        return letters.length > 0 && letters
+      })
+      expect(kept!.letter).toMatchObject({
+        reason: 'attempts exhausted',
+        event: { id: 'slow' },
+        trail: { spent: 3 },
+      })
+      await all.others(OTHERS)
+      await atRest(all)
+      if (pattern === 'dedup') expect(all.attempts).toEqual([1, 2, 3])
+      expect(await all.app.office.count({})).toBe(1)
+    },
+  )
 })
