@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from 'amqplib'
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, expect, it, type TestContext } from 'vitest'
 import { systemClock } from '../../src/adapters/system/clock.ts'
 import { type Fact, ReprieveError, reprieve, Transient } from '../../src/index.ts'
 import { readRules } from '../../src/rules/index.ts'
@@ -28,7 +28,7 @@ describeOwnBroker("a handler that is slower than RabbitMQ's consumer_timeout", (
   })
   afterAll(() => own?.close())
 
-  const shop = async (pattern: string, failing: boolean) => {
+  const shop = async ({ onTestFinished }: TestContext, pattern: string, failing: boolean) => {
     const facts: Fact[] = []
     const service = `shop-${randomUUID().slice(0, 8)}`
     const topic = `${service}.placed`
@@ -78,8 +78,9 @@ describeOwnBroker("a handler that is slower than RabbitMQ's consumer_timeout", (
     expect(await waiting()).toBe(0)
   }
 
-  it('and ends well: it is run once, others go on, and why its channel was closed is told with the fix', async () => {
-    const all = await shop('dedup', false)
+  // most of the time they wait for the broker: side by side
+  it.concurrent('and ends well: it is run once, others go on, and why its channel was closed is told with the fix', async (context) => {
+    const all = await shop(context, 'dedup', false)
     await all.others(0)
     await until('the channel to be closed', () => all.closings().length > 0)
     await all.others(OTHERS)
@@ -92,17 +93,17 @@ describeOwnBroker("a handler that is slower than RabbitMQ's consumer_timeout", (
     expect(await all.app.office.count({})).toBe(0)
   })
 
-  it('and ends well, with no ledger to know it: it is run again while it runs, and then no more', async () => {
-    const all = await shop('none', false)
+  it.concurrent('and ends well, with no ledger to know it: it is run again while it runs, and then no more', async (context) => {
+    const all = await shop(context, 'none', false)
     await until('its end', () => all.facts.some((fact) => fact.is === 'done' && fact.event === 'slow'))
     await atRest(all)
     expect(all.attempts.length).toBeLessThanOrEqual(3)
   })
 
-  it.each(['dedup', 'none'])(
+  it.concurrent.for(['dedup', 'none'])(
     'and fails, idempotency %s: its attempts count, and it is buried when they are spent',
-    async (pattern) => {
-      const all = await shop(pattern, true)
+    async (pattern, context) => {
+      const all = await shop(context, pattern, true)
       await all.others(0)
       const [kept] = await until('its letter', async () => {
         const letters = await all.app.office.list({}, 9)
