@@ -20,6 +20,7 @@ const TESTS = [
   'test/scenarios/foreign-letters.test.ts',
   'test/scenarios/foreign-return.test.ts',
   'test/scenarios/too-large.test.ts',
+  'test/scenarios/consumer-timeout.test.ts',
   'test/scenarios/foreign-traffic.test.ts',
 ]
 const root = join(import.meta.dirname, '..')
