@@ -295,7 +295,8 @@ describeWith('postgres', 'transactions in a real PostgreSQL', (url) => {
       let ended = false
       const journal = (fact: Fact) => {
         if (fact.is === 'failed') failures.push(fact.failure.message)
-        if (fact.is === 'done' || fact.is === 'dead') ended = true
+        // on a busy machine the commit itself may outlast the deadline: the next attempt finds it done
+        if (fact.is === 'done' || fact.is === 'duplicate' || fact.is === 'dead') ended = true
       }
       const app = await reprieve({ rules, tx: tx!, store, transport, journal })
       app.service(name).on(name, (event, ctx) => handle(event.id, ctx) as never)
