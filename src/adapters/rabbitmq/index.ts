@@ -93,7 +93,7 @@ export const openTransport = async (
     subscribe: async (to) => {
       const queue = queueOf(to)
       const [first] = to.destinations
-      return openDoor({
+      const inlet = await openDoor({
         queue,
         topic: to.topic,
         window: to.window,
@@ -102,6 +102,8 @@ export const openTransport = async (
         ...(first && { net: { service: to.service, topic: to.topic, destination: first.name } }),
         declare: declareSubscription(to, exchange, settings.queue),
       })
+      await outlet.foresee()
+      return inlet
     },
     collect: async (destination) =>
       openDoor({

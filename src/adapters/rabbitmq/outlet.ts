@@ -6,7 +6,7 @@ import { type Batch, type Fate, markReturned, settleFate, throughOf } from './ba
 import { type ConfirmChannel, type Connection, replyCode } from './client.ts'
 import type { Counts } from './counts.ts'
 import type { Link } from './link.ts'
-import { tierName } from './names.ts'
+import { TIERS, tierName } from './names.ts'
 import { OVER, openWithin, PATIENCE } from './patience.ts'
 import { limitIn, TooLarge } from './too-large.ts'
 import { declareExchange, declareOn, declareTier } from './topology.ts'
@@ -17,6 +17,11 @@ import type { Outgoing } from './write.ts'
 export interface Outlet {
   /** One fate each, in order; it never rejects. `first` is asked before anything is sent, within the same time. */
   send(items: readonly Outgoing[], first?: Asked): Promise<readonly Fate[]>
+  /**
+   * From now on every tier is there before it is needed: a broker that is killed forgets a queue of the last seconds, with
+   * all it confirmed. It never rejects: what can't be had is told to whoever needs it.
+   */
+  foresee(): Promise<void>
   close(): void
 }
 
@@ -28,6 +33,7 @@ interface Open {
   readonly batches: Set<Batch>
   /** The tiers that are known to exist. */
   readonly tiers: Set<Millis>
+  foreseen: Promise<void> | undefined
   /** There while the channel's buffer is full. */
   full: PromiseWithResolvers<void> | undefined
   reason: Error | undefined
@@ -47,6 +53,7 @@ export const openOutlet = (link: Link, exchange: string, tools: Tools, counts: C
   let open: Open | undefined
   let opening: Promise<Open> | undefined
   let closed = false
+  let foreseeing = false
   /** The largest message that the broker takes, once it has said so: for as long as the connection lives. */
   let most = { of: undefined as Connection | undefined, bytes: Number.POSITIVE_INFINITY }
 
@@ -60,6 +67,7 @@ export const openOutlet = (link: Link, exchange: string, tools: Tools, counts: C
       channel,
       batches: new Set(),
       tiers: new Set(),
+      foreseen: undefined,
       full: undefined,
       reason: undefined,
     }
@@ -73,7 +81,24 @@ export const openOutlet = (link: Link, exchange: string, tools: Tools, counts: C
     channel.on('close', () => leave(mine))
     channel.on('return', (message) => markReturned(mine.batches, message))
     open = mine
+    if (foreseeing) void declareAll(mine) // beside what is sent: it may be a new broker
     return mine
+  }
+
+  const declareNow = async (mine: Open, tier: Millis): Promise<void> => {
+    await declareOn(mine.connection, clock, place, declareTier(tier))
+    mine.tiers.add(tier)
+  }
+
+  const declareAll = (mine: Open): Promise<void> => {
+    mine.foreseen ??= Promise.allSettled(TIERS.map((tier) => declareNow(mine, tier))).then(() => {})
+    return mine.foreseen
+  }
+
+  const foresee = async (): Promise<void> => {
+    foreseeing = true
+    const mine = open ?? (await reopen().catch(() => undefined)) // nothing is lost: it is opened again by what is sent
+    if (mine) await declareAll(mine)
   }
 
   const roomy = (mine: Open): void => {
@@ -103,8 +128,7 @@ export const openOutlet = (link: Link, exchange: string, tools: Tools, counts: C
     for (const { tier } of items) {
       if (tier === undefined || mine.tiers.has(tier) || refused.has(tier)) continue
       try {
-        await declareOn(mine.connection, clock, place, declareTier(tier))
-        mine.tiers.add(tier)
+        await declareNow(mine, tier)
       } catch (error) {
         // what the broker refuses of one tier is nobody else's trouble
         if (replyCode((error as Error).cause) === undefined) throw error
@@ -225,6 +249,7 @@ export const openOutlet = (link: Link, exchange: string, tools: Tools, counts: C
 
   return {
     send,
+    foresee,
     close: () => {
       closed = true // its channel goes with the connection
     },
