@@ -21,7 +21,8 @@ export const runFaults = async (
   for (const fault of asked) {
     const { times, slowness } = LONG[fault]
     const blows = new Array<Fault>(times).fill(fault)
-    const say = (line: string) => process.stdout.isTTY && process.stdout.write(`\r${line}   `)
+    const say = (line: string) =>
+      process.stdout.isTTY ? process.stdout.write(`\r${line}   `) : console.error(line)
     const result = await brokerTest({ events, workers: 3, blows, slowness, patience, say })
     const { missing, wrong, beyond, left, fell, ...figures } = result
     const bad = {
