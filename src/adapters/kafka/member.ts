@@ -29,6 +29,8 @@ export interface Member {
   /** Deliveries may be handed over: partitions are ours as far as the last heartbeat tells. */
   readonly handing: boolean
   readonly tenures: ReadonlyMap<string, Tenure>
+  /** How many partitions each topic of the group had when we dealt them out; none where another member does. */
+  readonly dealt: ReadonlyMap<string, number>
   /** Aborts when it has left. */
   readonly left: AbortSignal
   /** Joins, or joins again where the topics have changed. */
@@ -62,6 +64,7 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
   const offsets = offsetsOf(wire, group)
   const tenures = new Map<string, Tenure>()
   const left = new AbortController()
+  let dealt: ReadonlyMap<string, number> = new Map()
   let phase: Phase = 'away'
   let membership: Membership | undefined
   /** The deal that is being taken over; nothing more comes of it once another one is asked for. */
@@ -133,6 +136,7 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
     }
     // topics may have more partitions than when they were last looked at
     consumer.clearMetadata()
+    dealt = new Map()
     taking = undefined
     enter('moving')
   }
@@ -196,8 +200,16 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
     joining = false
   }
 
-  const consumer = wire.member({ groupId: group, beforeJoin, assign })
-  consumer.on('consumer:group:join', ({ memberId, generationId = 0, assignments = [] }) => {
+  const deal: typeof assign = (leader, members, topics, metadata) => {
+    dealt = new Map([...metadata.topics].map(([name, { partitionsCount }]) => [name, partitionsCount]))
+    return assign(leader, members, topics, metadata)
+  }
+
+  const consumer = wire.member({ groupId: group, beforeJoin, assign: deal })
+  consumer.on('consumer:group:join', ({ memberId, generationId = 0, isLeader, assignments = [] }) => {
+    // to the only member there is the client gives all, and asks nobody
+    if (isLeader && dealt.size === 0)
+      dealt = new Map(assignments.map(({ topic, partitions }) => [topic, partitions.length]))
     const places = assignments.flatMap(({ topic, partitions }) =>
       partitions.map((partition) => ({ topic, partition })),
     )
@@ -259,6 +271,9 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
     commits,
     tenures,
     left: left.signal,
+    get dealt() {
+      return dealt
+    },
     get phase() {
       return phase
     },
