@@ -3,7 +3,7 @@ import type { Instant, Millis } from '../../core/time.ts'
 import { assign } from './assign.ts'
 import { type Bell, bell } from './bell.ts'
 import { type Commits, commitsOf } from './commits.ts'
-import { reasonOf } from './errors.ts'
+import { isUnknownTopic, reasonOf } from './errors.ts'
 import type { Tenure } from './holding.ts'
 import type { Host } from './host.ts'
 import { type Membership, type Offsets, offsetsOf, type Place, placeOf } from './offsets.ts'
@@ -55,6 +55,9 @@ const GRACE: Millis = 1_000
 const PATIENCE: Millis = 5_000
 /** How long a transaction of the last owner is waited for: brokers end one that is left open sooner. */
 const OPEN: Millis = 30_000
+
+/** Before a topic that was deleted is made anew: whoever did so may be at it himself. */
+const GONE: Millis = 1_000
 
 export const memberOf = (wire: Wire, group: string, host: Host): Member => {
   const { clock, journal } = wire.tools
@@ -167,8 +170,16 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
         enter('here')
       } catch (error) {
         if (left.signal.aborted) return
-        trouble('taking over partitions', error, wait)
-        await clock.sleep(wait, left.signal)
+        const isGone = isUnknownTopic(error)
+        const pause = isGone ? Math.max(wait, GONE) : wait
+        trouble('taking over partitions', error, pause)
+        await clock.sleep(pause, left.signal)
+        // somebody deleted one: it may have other partitions when it is made anew, and they are dealt out anew
+        if (isGone && taking === next)
+          await host.ensure(true).then(
+            () => void join(),
+            () => {},
+          )
       }
     }
   }
