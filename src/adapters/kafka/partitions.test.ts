@@ -78,6 +78,32 @@ describeWith('kafka', 'partitions on kafka', (brokers) => {
     expect(await inlet.lag()).toEqual({ waiting: 4, oldest: now - 300_000 })
   })
 
+  it('of records without a time nobody says how old they are, and none is younger than now', async () => {
+    const to = makeSubscription(world)
+    await makeTopic(admin, to.topic)
+    const { transport } = await openSeen()
+    const inlet = await transport.subscribe(to)
+    const write = (timestamp: number) =>
+      raw.send({
+        messages: [{ topic: to.topic, timestamp: BigInt(timestamp), value: Buffer.from('1') }],
+        acks: -1,
+      })
+    const before = Date.now()
+    await write(-1)
+    expect(await inlet.lag()).toEqual({ waiting: 1 })
+    await write(before + 1_800_000)
+    const lag = await inlet.lag()
+    expect(lag.waiting).toBe(2)
+    expect(lag.oldest).toBeGreaterThanOrEqual(before)
+    expect(lag.oldest).toBeLessThanOrEqual(Date.now())
+    const got = await take(world, inlet, 2)
+    for (const { parcel } of got) {
+      expect(parcel.due).toBeGreaterThanOrEqual(before)
+      expect(parcel.due).toBeLessThanOrEqual(Date.now())
+    }
+    await ackAll(inlet, got)
+  })
+
   it('those that a topic is given later find a reader, and its retry topics have as many', async () => {
     const to = makeSubscription(world)
     const { transport } = await openSeen('', hastyClock)
