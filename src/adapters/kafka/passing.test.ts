@@ -1,6 +1,9 @@
 import { crc32c } from '@platformatic/kafka'
 import { expect, it } from 'vitest'
+import { kafkaBench } from '../../../test/kafka/bench.ts'
+import { describeWith } from '../../../test/services/urls.ts'
 import { virtualClock } from '../../testing/clock.ts'
+import { makeSubscription, takeSome } from '../../testing/trials/kit.ts'
 import { readBatches } from './batches.ts'
 import { writeBatch } from './encode.ts'
 import type { Group } from './group.ts'
@@ -78,4 +81,46 @@ it('what is passed on has the headers that it had, those without a value too', a
       [PASSED, '1'],
     ]),
   )
+})
+
+describeWith('kafka', 'parcels that are passed on', (brokers) => {
+  const { world, openSeen, raw, facts, committed } = kafkaBench(brokers)
+
+  it('to nobody for so long that they only go round every hour are told of, once for each topic', async () => {
+    const to = makeSubscription(world)
+    const { transport } = await openSeen()
+    const inlet = await transport.subscribe(to)
+    const gone = world.name('gone')
+    const put = (count: number, passed: number) =>
+      raw.send({
+        messages: Array.from({ length: count }, () => ({
+          topic: `${to.consumerGroup}.retry.1s`,
+          value: Buffer.from('{}'),
+          headers: new Map(
+            Object.entries({ [TARGET]: gone, [DUE]: '1', [PASSED]: String(passed) }).map(
+              ([name, value]) => [Buffer.from(name), Buffer.from(value)] as const,
+            ),
+          ),
+        })),
+        acks: -1,
+      })
+    const told = () =>
+      facts.flatMap((fact) => (fact.is === 'notice' && fact.text.includes(gone) ? [fact.text] : []))
+    const moved = async (count: number) => {
+      while ((await committedOf()) < count) await takeSome(world, inlet, { within: 200 })
+    }
+    const committedOf = async () =>
+      (await committed(to.consumerGroup, `${to.consumerGroup}.retry.1s`)).reduce(
+        (sum, { offset }) => sum + offset,
+        0,
+      )
+    await put(2, 3)
+    await moved(2)
+    expect(told()).toEqual([])
+    await put(3, 100)
+    await moved(5)
+    await put(1, 100)
+    await moved(6)
+    expect(told()).toEqual([expect.stringMatching(/no member of .* subscribes to/)])
+  })
 })
