@@ -29,8 +29,8 @@ export const passing = async (wire: Wire, group: Group, post: Post, topics: Topi
     if (!member.handing) continue
     const end = member.settling()
     try {
-      await passOn()
-      await waitOn()
+      const failed = [await passOn(), await waitOn()].find((error) => error)
+      if (failed) member.trouble('passing on parcels', failed, ROUND)
     } catch (error) {
       member.trouble('passing on parcels', error)
     } finally {
@@ -38,7 +38,8 @@ export const passing = async (wire: Wire, group: Group, post: Post, topics: Topi
     }
   }
 
-  async function passOn() {
+  /** Answers with why one of them could not go on: it stays, and is tried again. */
+  async function passOn(): Promise<Error | undefined> {
     const strays: Slot[] = []
     for (const tenure of member.tenures.values()) {
       for (const target of tenure.parcels ? tenure.shelves.keys() : []) {
@@ -50,7 +51,7 @@ export const passing = async (wire: Wire, group: Group, post: Post, topics: Topi
         }
       }
     }
-    if (strays.length === 0) return
+    if (strays.length === 0) return undefined
     const errors = await post.send(strays.map(onward))
     const moved = strays.filter((slot, i) => {
       if (errors[i]) slot.tenure.giveBack(slot)
@@ -58,6 +59,7 @@ export const passing = async (wire: Wire, group: Group, post: Post, topics: Topi
       return !errors[i]
     })
     await member.commits.flush(new Set(moved.map(({ tenure }) => tenure)))
+    return errors.find((error) => error)
   }
 
   function tell(target: string) {
@@ -69,12 +71,12 @@ export const passing = async (wire: Wire, group: Group, post: Post, topics: Topi
     journal({ is: 'notice', at: clock.now(), text })
   }
 
-  async function waitOn() {
+  async function waitOn(): Promise<Error | undefined> {
     const now = clock.now()
     const early = [...member.tenures.values()].flatMap((tenure) =>
       tenure.parcels ? tenure.outstayed(now) : [],
     )
-    if (early.length === 0) return
+    if (early.length === 0) return undefined
     const errors = await post.send(
       early.map((slot) => copyOf(slot, group.later(slot.due - now), slot.tenure.partition, {})),
     )
@@ -84,8 +86,7 @@ export const passing = async (wire: Wire, group: Group, post: Post, topics: Topi
       return !errors[i]
     })
     await member.commits.flush(new Set(moved.map(({ tenure }) => tenure)))
-    const failed = errors.find((error) => error)
-    if (failed) throw failed
+    return errors.find((error) => error)
   }
 
   function onward(slot: Slot): Outgoing {
