@@ -73,6 +73,9 @@ const readBatch = (bytes: Buffer, start: number, end: number, unpack: Unpack): R
   return { first, last, timestamp, attributes, producerId, count, ...inside }
 }
 
+/** Of a record whose writer gave it no time: no age is made of that. */
+const NO_TIME = Number.POSITIVE_INFINITY
+
 export const eachRecord = (
   { bytes, at, count, first, timestamp, attributes }: RawBatch,
   visit: (offset: number, timestamp: number, record: RawRecord) => void,
@@ -85,7 +88,8 @@ export const eachRecord = (
     from.at++ // attributes, unused
     const age = from.signed()
     const offset = first + from.signed()
-    visit(offset, isAppended ? timestamp : timestamp + age, { bytes, at: from.at, end })
+    const time = isAppended ? timestamp : timestamp + age
+    visit(offset, time < 0 ? NO_TIME : time, { bytes, at: from.at, end })
     from.at = end
   }
 }

@@ -3,7 +3,7 @@ import { kafkaBench } from '../../../test/kafka/bench.ts'
 import { makeTopic } from '../../../test/kafka/make-topic.ts'
 import { describeWith } from '../../../test/services/urls.ts'
 import type { Clock } from '../../contracts/tools.ts'
-import type { Inlet, Settlement } from '../../contracts/transport.ts'
+import type { Inlet, Settlement, Subscription } from '../../contracts/transport.ts'
 import { ackAll, idsOf, makeEvents, makeSubscription, take, takeOne } from '../../testing/trials/kit.ts'
 import { failedOnce } from '../../testing/trials/samples.ts'
 import { systemClock } from '../system/clock.ts'
@@ -125,5 +125,32 @@ describeWith('kafka', 'a kafka topic that is deleted in mid-run', (brokers) => {
     const got = await take(world, again, 8)
     expect(idsOf(got)).toEqual(events.map(({ id }) => id))
     await ackAll(again, got)
+  })
+
+  it.each([
+    { what: 'of retries', of: (to: Subscription) => `${to.consumerGroup}.retry.1h` },
+    { what: 'of events, which has fewer partitions then', of: (to: Subscription) => to.topic },
+  ])('while its partitions are taken over stops nobody: $what', async ({ of }) => {
+    const { transport, wire } = await openSeen('', soon)
+    const to = makeSubscription(world)
+    const beside = { ...to, topic: world.name('beside') }
+    await makeTopic(admin, to.topic, { partitions: 5 })
+    await transport.subscribe(to)
+    const inlet = await transport.subscribe(beside)
+    const { clerk } = wire
+    const metadata = clerk.metadata.bind(clerk)
+    let times = 0
+    // the first thing that is asked for partitions which are dealt
+    Object.assign(clerk, {
+      metadata: async (asked: Parameters<typeof metadata>[0]) => {
+        if (times++ === 0) await remove([of(to)])
+        return metadata(asked)
+      },
+    })
+    const [event] = makeEvents(world, 1)
+    await transport.publish(beside.topic, [event!])
+    const found = await takeOne(world, inlet)
+    expect(found.parcel.event.id).toBe(event!.id)
+    await ackAll(inlet, [found])
   })
 })

@@ -72,6 +72,7 @@ export interface Slot {
   readonly offset: number
   /** Of a finished one that stands for all finished ones before it: the first of them. */
   readonly since?: number
+  /** Infinity: its writer said nothing. */
   readonly timestamp: Instant
   /** The subscription's topic it is meant for: on a retry topic its header tells. */
   readonly target: string

@@ -52,13 +52,14 @@ export const openInlet = (options: InletOptions): Inlet => {
     const { tenure, offset, redelivered, timestamp, due } = slot
     const { event: read, trail, broken } = readRecord(slot.record!, tenure, offset)
     const event = options.byKey && broken === undefined ? orderedByKey(read, slot.record!) : read
-    const parcel = { event, trail, due: due || Math.min(timestamp, now) }
+    const since = Math.min(timestamp, now)
+    const parcel = { event, trail, due: due || since }
     slot.holder = door
     door.out++
     if (tenure.parcels) door.retrying++
     const delivery: Handed = { parcel, redelivered, [SLOT]: slot }
     if (options.collects && !isOurs(event)) {
-      const found = readFound(slot.record!, tenure, offset, timestamp)
+      const found = readFound(slot.record!, tenure, offset, since)
       return { ...delivery, found, ...(broken !== undefined && { broken }) }
     }
     return broken === undefined ? delivery : { ...delivery, broken }

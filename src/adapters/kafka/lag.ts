@@ -53,7 +53,8 @@ export const lagOf = async (wire: Wire, topics: Topics, group: Group, topic: str
     }
     const further = await within(PATIENCE, wire.tools.clock, () => oldestOf(wire, unseen))
     if (further !== undefined) oldest = Math.min(oldest ?? further, further)
-    return { waiting, ...(oldest !== undefined && { oldest }) }
+    // a writer's clock may be fast, or its records have no time at all
+    return { waiting, ...(Number.isFinite(oldest) && { oldest: Math.min(oldest!, now) }) }
   } catch (error) {
     throw unavailable(wire.settings.brokers, `measuring the lag of ${topic}`, error)
   }

@@ -3,7 +3,7 @@ import type { Instant, Millis } from '../../core/time.ts'
 import { assign } from './assign.ts'
 import { type Bell, bell } from './bell.ts'
 import { type Commits, commitsOf } from './commits.ts'
-import { reasonOf } from './errors.ts'
+import { isUnknownTopic, reasonOf } from './errors.ts'
 import type { Tenure } from './holding.ts'
 import type { Host } from './host.ts'
 import { type Membership, type Offsets, offsetsOf, type Place, placeOf } from './offsets.ts'
@@ -29,6 +29,8 @@ export interface Member {
   /** Deliveries may be handed over: partitions are ours as far as the last heartbeat tells. */
   readonly handing: boolean
   readonly tenures: ReadonlyMap<string, Tenure>
+  /** How many partitions each topic of the group had when we dealt them out; none where another member does. */
+  readonly dealt: ReadonlyMap<string, number>
   /** Aborts when it has left. */
   readonly left: AbortSignal
   /** Joins, or joins again where the topics have changed. */
@@ -54,6 +56,9 @@ const PATIENCE: Millis = 5_000
 /** How long a transaction of the last owner is waited for: brokers end one that is left open sooner. */
 const OPEN: Millis = 30_000
 
+/** Before a topic that was deleted is made anew: whoever did so may be at it himself. */
+const GONE: Millis = 1_000
+
 export const memberOf = (wire: Wire, group: string, host: Host): Member => {
   const { clock, journal } = wire.tools
   const { session } = wire.settings
@@ -62,6 +67,7 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
   const offsets = offsetsOf(wire, group)
   const tenures = new Map<string, Tenure>()
   const left = new AbortController()
+  let dealt: ReadonlyMap<string, number> = new Map()
   let phase: Phase = 'away'
   let membership: Membership | undefined
   /** The deal that is being taken over; nothing more comes of it once another one is asked for. */
@@ -133,6 +139,7 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
     }
     // topics may have more partitions than when they were last looked at
     consumer.clearMetadata()
+    dealt = new Map()
     taking = undefined
     enter('moving')
   }
@@ -163,8 +170,16 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
         enter('here')
       } catch (error) {
         if (left.signal.aborted) return
-        trouble('taking over partitions', error, wait)
-        await clock.sleep(wait, left.signal)
+        const isGone = isUnknownTopic(error)
+        const pause = isGone ? Math.max(wait, GONE) : wait
+        trouble('taking over partitions', error, pause)
+        await clock.sleep(pause, left.signal)
+        // somebody deleted one: it may have other partitions when it is made anew, and they are dealt out anew
+        if (isGone && taking === next)
+          await host.ensure(true).then(
+            () => void join(),
+            () => {},
+          )
       }
     }
   }
@@ -196,8 +211,16 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
     joining = false
   }
 
-  const consumer = wire.member({ groupId: group, beforeJoin, assign })
-  consumer.on('consumer:group:join', ({ memberId, generationId = 0, assignments = [] }) => {
+  const deal: typeof assign = (leader, members, topics, metadata) => {
+    dealt = new Map([...metadata.topics].map(([name, { partitionsCount }]) => [name, partitionsCount]))
+    return assign(leader, members, topics, metadata)
+  }
+
+  const consumer = wire.member({ groupId: group, beforeJoin, assign: deal })
+  consumer.on('consumer:group:join', ({ memberId, generationId = 0, isLeader, assignments = [] }) => {
+    // to the only member there is the client gives all, and asks nobody
+    if (isLeader && dealt.size === 0)
+      dealt = new Map(assignments.map(({ topic, partitions }) => [topic, partitions.length]))
     const places = assignments.flatMap(({ topic, partitions }) =>
       partitions.map((partition) => ({ topic, partition })),
     )
@@ -259,6 +282,9 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
     commits,
     tenures,
     left: left.signal,
+    get dealt() {
+      return dealt
+    },
     get phase() {
       return phase
     },

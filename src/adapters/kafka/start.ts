@@ -1,5 +1,6 @@
 import type { Millis } from '../../core/time.ts'
 import { commitAll } from './commits.ts'
+import { CODE, hasCode } from './errors.ts'
 import type { Tenure } from './holding.ts'
 import type { Host } from './host.ts'
 import { decodeMark } from './marks.ts'
@@ -64,7 +65,10 @@ export const startTenures = async (
     (each) => mayBeOut(each, host),
     as,
   )
-  const failed = [...outcomes.values()].find((outcome) => outcome !== 'done')
+  // who may not commit may not read either: fetching tells of it, and it stops nobody else
+  const failed = [...outcomes.values()].find(
+    (outcome) => outcome !== 'done' && !hasCode(outcome, CODE.topicNotAllowed),
+  )
   if (failed === undefined) return started
   if (failed === 'fenced') return 'fenced'
   throw failed

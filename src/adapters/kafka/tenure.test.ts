@@ -47,6 +47,15 @@ const takeAll = (from: Tenure, now = 0): Slot[] => {
 const offsets = (slots: readonly Slot[]) => slots.map(({ offset }) => offset)
 
 describe('a tenure', () => {
+  it('that was fetched into the midst of what is finished already forgets none of it', () => {
+    const held = start({ mark: { out: 0, done: [[1, 9]] } })
+    held.accept([batch(0, 4)], [])
+    const { offset, done } = held.progress()
+    const again = start({ offset, mark: { out: 0, done } })
+    again.accept([batch(0, 12)], [])
+    expect(offsets(takeAll(again))).toEqual([0, 10, 11])
+  })
+
   const passBy = (held: Tenure, count: number): void => {
     for (let first = 0; first < count; first += 500) {
       held.accept([batch(first, 500)], [])

@@ -226,7 +226,7 @@ export const tenure = ({
         }
       }
       if (from !== undefined) done.push([from, to])
-      for (const run of past) if (run[0] >= position) done.push(run)
+      for (const run of past) if (run[1] >= position) done.push([Math.max(run[0], position), run[1]])
       return { offset: slots[first]?.offset ?? position, done }
     },
   }

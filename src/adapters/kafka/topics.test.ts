@@ -1,5 +1,13 @@
-import { describe, expect, it } from 'vitest'
+import { Admin, ConfigResourceTypes } from '@platformatic/kafka'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describeOwnKafka, type OwnKafka, ownKafka } from '../../../test/kafka/own-kafka.ts'
 import { virtualClock } from '../../testing/clock.ts'
+import { realWorld } from '../../testing/trials/index.ts'
+import { makeSubscription } from '../../testing/trials/kit.ts'
+import { systemClock } from '../system/clock.ts'
+import { systemDice } from '../system/dice.ts'
+import { open } from './index.ts'
+import { retryTopics } from './tiers.ts'
 import { topicsOf } from './topics.ts'
 import type { Wire } from './wire.ts'
 
@@ -59,5 +67,45 @@ describe('a topic that is there', () => {
     partitions[0] = LED
     await clock.runUntil(ready, { most: 1_000 })
     expect(topics.led('orders')).toEqual([0, 1])
+  })
+})
+
+describeOwnKafka('topics that are made on three kafka brokers', () => {
+  let kafka: OwnKafka
+  let admin: Admin
+
+  beforeAll(async () => {
+    // what brokers do by themselves
+    kafka = await ownKafka({ brokers: 3, settings: () => ({ 'min.insync.replicas': 1 }) })
+    admin = new Admin({ clientId: 'test', bootstrapBrokers: [...kafka.brokers], timeout: 30_000 })
+  })
+  afterAll(async () => {
+    await admin?.close()
+    await kafka?.close()
+  })
+
+  it.each([
+    { query: '?replication=3', least: '2' },
+    { query: '?replication=2', least: '1' },
+    { query: '', least: '1' },
+  ])("with '$query' confirm nothing that fewer than $least of them have", async ({ query, least }) => {
+    const tools = { clock: systemClock, dice: systemDice(), journal: () => {} }
+    const world = realWorld(open, `kafka://${kafka.brokers.join(',')}${query}`, tools)
+    const to = makeSubscription(world)
+    const { transport } = await world.open()
+    try {
+      await transport!.subscribe(to)
+      const names = [to.topic, ...retryTopics(to.consumerGroup), ...to.destinations.map(({ name }) => name)]
+      const answers = await admin.describeConfigs({
+        resources: names.map((resourceName) => ({
+          resourceType: ConfigResourceTypes.TOPIC,
+          resourceName,
+          configurationKeys: ['min.insync.replicas'],
+        })),
+      })
+      expect(answers.map(({ configs }) => configs[0]?.value)).toEqual(names.map(() => least))
+    } finally {
+      await transport!.close()
+    }
   })
 })

@@ -91,6 +91,8 @@ export const topicsOf = ({ admin, settings, tools }: Wire): Topics => {
     for (const [keep, topics] of kinds) {
       const most = keep === undefined ? MAX_MESSAGE_BYTES : MAX_COPY_BYTES
       const configs = [{ name: 'max.message.bytes', value: String(most) }]
+      // brokers say 1 by themselves, and confirm what is lost with one; of more than three they may ask for more
+      if (settings.replication === 3) configs.push({ name: 'min.insync.replicas', value: '2' })
       if (keep !== undefined)
         configs.push({ name: 'retention.ms', value: keep === Infinity ? '-1' : `${keep}` })
       try {

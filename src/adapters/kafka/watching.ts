@@ -9,24 +9,22 @@ const ANSWER: Millis = 15_000
 
 /**
  * A topic that was given more partitions has nobody who reads the new ones until the group is dealt out anew: no
- * broker tells its members. So each looks now and then, and the one that deals joins again.
+ * broker tells its members. So whoever dealt looks now and then at all that he dealt, whosever it is, and joins again:
+ * where another member does, nothing is dealt out anew.
  */
 export const watching = async ({ admin, tools }: Wire, { member }: Group, topics: Topics): Promise<void> => {
-  const known = new Map<string, number>()
   while (!member.left.aborted) {
     await tools.clock.sleep(ROUND, member.left)
-    const ours = [...new Set([...member.tenures.values()].map(({ topic }) => topic))]
-    if (ours.length === 0 || !member.handing) continue
+    const { dealt, handing } = member
+    if (dealt.size === 0 || !handing) continue
     try {
-      const look = () => admin.metadata({ topics: ours, forceUpdate: true })
+      const look = () => admin.metadata({ topics: [...dealt.keys()], forceUpdate: true })
       const found = await within(ANSWER, tools.clock, look)
-      const changed = ours.filter((name) => {
-        const count = found.topics.get(name)?.partitionsCount ?? 0
-        const before = known.get(name) ?? topics.partitions(name)
-        known.set(name, count)
-        // fewer: it was deleted and made anew
-        return count !== before
-      })
+      if (member.dealt !== dealt) continue
+      // fewer: it was deleted and made anew
+      const changed = [...dealt.keys()].filter(
+        (name) => found.topics.get(name)?.partitionsCount !== dealt.get(name),
+      )
       // joining looks at them anew, so that retry topics become as wide
       for (const name of changed) topics.forget(name)
       if (changed.length > 0) member.join()

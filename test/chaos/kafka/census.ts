@@ -12,7 +12,10 @@ export interface Census {
 
 const PATIENCE = 30_000
 
-/** What lies on the brokers, by a client that we use for nothing else: our own would share our errors. */
+/**
+ * What lies on the brokers, by a client that we use for nothing else: our own would share our errors. It looks for delayed
+ * requests every millisecond while it is connected, of which Node warns once (TimeoutNegativeWarning); nothing else comes of it.
+ */
 export const census = async (brokers: readonly string[], service: string, topic: string): Promise<Census> => {
   for (let tries = 1; ; tries++) {
     try {
