@@ -17,11 +17,11 @@ export interface Home {
 export const copyOf = (settlement: Settlement, home: Home, now: Instant): Outgoing | undefined => {
   if (settlement.do === 'later') {
     checkDue(settlement.parcel)
-    return parcelTo(home.queue, settlement.parcel, now, settlement.delivery.broken)
+    return { ...parcelTo(home.queue, settlement.parcel, now, settlement.delivery.broken), of: settlement }
   }
   const mail = mailOf(settlement)
   const exchange = settlement.do === 'bury' ? home.burial : ''
-  return mail && writeEvent(mail.event, { exchange, key: mail.to })
+  return mail && { ...writeEvent(mail.event, { exchange, key: mail.to }), of: settlement }
 }
 
 /** To one queue and no other: at once by the default exchange, later through a tier. */

@@ -13,6 +13,8 @@ export interface Outgoing {
   readonly key: string
   readonly body: Buffer
   readonly options: PublishOptions
+  /** What it is the copy of: tried again it is still the same one. */
+  readonly of?: object
 }
 
 export interface To {
