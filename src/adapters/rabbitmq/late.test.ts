@@ -5,7 +5,7 @@ import type { Settlement } from '../../contracts/transport.ts'
 import { queueOf, tierName } from './names.ts'
 
 const MINUTE = 60_000
-const TRIES = 4
+const TRIES = 3
 
 describeOwnBroker('a RabbitMQ that confirms nothing for longer than it is waited for', () => {
   let own: OwnBroker
@@ -20,8 +20,9 @@ describeOwnBroker('a RabbitMQ that confirms nothing for longer than it is waited
 
   /** A delivery that is to wait in a tier of its own, and a transport whose patience is soon over. */
   const retry = async (minutes: number) => {
-    const clock = hasty(20)
+    const clock = hasty(8)
     const to = desk.subscription()
+    await (await (await desk.transport()).subscribe(to)).close() // what it needs is made in peace
     const transport = await desk.transport(own.url, clock)
     const inlet = await transport.subscribe(to)
     await transport.publish(to.topic, [makeEvent()])
@@ -65,5 +66,23 @@ describeOwnBroker('a RabbitMQ that confirms nothing for longer than it is waited
     expect(await waitingIn(tier)).toBe(1)
     await transport.close()
     expect(await waitingIn(queueOf(to))).toBe(0)
+  })
+
+  it('for the queue that others publish to stands still: what was taken finds a new home all the same', async () => {
+    const { transport, settle } = await retry(15)
+    const stuck = desk.subscription()
+    await (await desk.transport()).subscribe(stuck)
+    const leader = `'%2F_${queueOf(stuck)}'`
+    await own.control('eval', `sys:suspend(${leader}).`)
+    try {
+      // the broker waits with all that its channel says for a queue that it has not spoken to before
+      const publishing = transport.publish(stuck.topic, [makeEvent()])
+      const [published, settled] = await Promise.allSettled([publishing, settle()])
+      expect(published.status).toBe('rejected')
+      expect(settled).toMatchObject({ value: 'done' })
+    } finally {
+      await own.control('eval', `sys:resume(${leader}).`)
+    }
+    await transport.close()
   })
 })

@@ -13,7 +13,7 @@ import { declareExchange, declareOn, declareTier } from './topology.ts'
 import { closedError, isUnavailable, unavailable } from './unreachable.ts'
 import type { Outgoing } from './write.ts'
 
-/** The way out: everything that is published goes through one channel that confirms. */
+/** A way out: everything that is published by it goes through one channel that confirms. */
 export interface Outlet {
   /** One fate each, in order; it never rejects. `first` is asked before anything is sent, within the same time. */
   send(items: readonly Outgoing[], first?: Asked): Promise<readonly Fate[]>
