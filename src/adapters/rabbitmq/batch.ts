@@ -36,7 +36,7 @@ export const settleFate = (batch: Batch, i: number, fate: Fate): void => {
  * Its time is over. A copy that is on its way need not be sent again as long as its channel lives: a broker that takes
  * nothing for an hour would else get one more of each with every try.
  */
-export const giveUp = (batch: Batch, late: Late, error: Error): void => {
+export const giveUp = (batch: Batch, batches: Set<Batch>, late: Late, error: Error): void => {
   const unheard = new Map<number, (fate: Fate) => void>()
   for (const [i, { of }] of batch.items.entries()) {
     if (batch.fates[i] !== undefined) continue
@@ -47,10 +47,13 @@ export const giveUp = (batch: Batch, late: Late, error: Error): void => {
     unheard.set(i, (fate) => {
       if (fate !== 'kept') late.delete(of)
       resolve(fate)
+      unheard.delete(i)
+      if (unheard.size === 0) batches.delete(batch)
     })
   }
   batch.unheard = unheard
   batch.end()
+  if (unheard.size > 0) batches.add(batch) // what is confirmed late may have come back before that
 }
 
 /**

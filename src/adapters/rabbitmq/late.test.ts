@@ -68,6 +68,20 @@ describeOwnBroker('a RabbitMQ that confirms nothing for longer than it is waited
     expect(await waitingIn(queueOf(to))).toBe(0)
   })
 
+  it('and then finds no queue for it: it is not taken for kept', async () => {
+    const { transport, tier, settle } = await retry(10)
+    await own.alarm(true)
+    try {
+      expect(await settle()).toMatchObject({ code: 'unavailable' })
+      await (await desk.channel()).deleteQueue(tier)
+    } finally {
+      await own.alarm(false)
+    }
+    await expect.poll(settle).toBe('done')
+    expect(await waitingIn(tier)).toBe(1)
+    await transport.close()
+  })
+
   it('for the queue that others publish to stands still: what was taken finds a new home all the same', async () => {
     const { transport, settle } = await retry(15)
     const stuck = desk.subscription()

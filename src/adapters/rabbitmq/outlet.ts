@@ -241,7 +241,8 @@ export const openOutlet = (link: Link, exchange: string, tools: Tools, counts: C
       await clock.sleep(PATIENCE, signal)
     } while (batch.moved && !batch.over)
     if (batch.over) return
-    giveUp(batch, mine.late, heldUp() ?? unavailable(place, `no confirm within ${PATIENCE} ms`))
+    const error = heldUp() ?? unavailable(place, `no confirm within ${PATIENCE} ms`)
+    giveUp(batch, mine.batches, mine.late, error)
   }
 
   const refused = (mine: Open, { body }: Outgoing, error?: Error): Error => {
