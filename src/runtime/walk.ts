@@ -169,8 +169,8 @@ export const createWalk = (options: WalkOptions) => {
         if (at?.tx?.is === 'before') journal({ at: now, is: 'duplicate', ...fact() })
         else tell(journal, verdict, step, fact(), { at: now, number: parcel.trail.spent + 1, took })
       }
-      // what is done the ledger knows, and what is put off is to be run again anyway
-      const known = verdict.do === 'hold' || (verdict.do === 'done' && held !== undefined)
+      // what is done the ledger knows; what is put off, or failed only because another had it, is to be run again anyway
+      const known = verdict.do === 'hold' || (verdict.do === 'done' && held !== undefined) || at?.tx?.lost
       // a claim that is kept elsewhere was not part of the commit
       if (!at?.tx?.acked || held?.key.store !== undefined)
         return void settle(step, told, known ? undefined : ended)
@@ -181,7 +181,8 @@ export const createWalk = (options: WalkOptions) => {
     const crashes = claim?.crashes ?? 0
     const killer = crashes > 0 && suspects.crashed(rules, topic, registered.pattern, parcel, crashes)
     if (killer) return void buryUnrun(quarantined(killer, crash(killer), parcel.trail, began), held)
-    const before = overtaken.recall(topic, parcel)
+    // what was surely never handed over is another one with the same id: the one that is known went to someone else
+    const before = held || delivery.redelivered ? overtaken.recall(topic, parcel) : undefined
     if (before) {
       slot.handled()
       return void carryOut(before, began, nothing)

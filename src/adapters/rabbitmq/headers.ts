@@ -16,6 +16,8 @@ const OURS = 'x-reprieve-'
 export const TRAIL = `${OURS}trail`
 export const DUE = `${OURS}due`
 export const BROKEN = `${OURS}broken`
+/** Of a copy: what it was made of had been handed over before. Else nobody would ask the ledger what became of it then. */
+export const AGAIN = `${OURS}again`
 export const DATA = `${OURS}data`
 export const EMPTY = 'empty'
 /** The content type, where the AMQP property can't hold it or would make the message a structured one. */

@@ -103,7 +103,13 @@ function* harm({ name, keeps, keep, unsettled }: Asked, told: Told): Generator<F
   }
   for (const key of ['max-length', 'max-length-bytes']) {
     if (key in definition)
-      yield found('risky', key, 'when it is full, new ones are refused or old ones dropped')
+      yield found(
+        'risky',
+        key,
+        keeps === 'events'
+          ? 'when it is full, new ones are refused or old ones dropped; retries that it refuses hold up those of all others in the tiers'
+          : 'when it is full, new ones are refused or old ones dropped',
+      )
   }
   const limit = number('delivery-limit')
   // from 4.0 on a negative one is none
