@@ -28,6 +28,8 @@ const LONG_LIFE: Millis = 60_000
 interface Life {
   /** It was loaded and opened, and began to serve. */
   readonly served: boolean
+  /** All its services have started. */
+  readonly started: boolean
   /** It said that it would end. */
   readonly meant: boolean
   readonly code: number | null
@@ -64,6 +66,7 @@ export const supervise = async ({ stuckAfter, tell }: Supervision): Promise<Exit
       })
       const life = { child, served: false }
       current = life
+      let started = false
       let meant = false
       let killed = ''
       // counted in looks of our own rather than in time: a machine that slept was not stuck
@@ -76,6 +79,7 @@ export const supervise = async ({ stuckAfter, tell }: Supervision): Promise<Exit
       child.on('message', (word: Word) => {
         missed = 0
         if (word === 'serving') life.served = true
+        if (word === 'started') started = true
         if (word === 'ended') meant = true
       })
       child.on('error', reject)
@@ -83,18 +87,20 @@ export const supervise = async ({ stuckAfter, tell }: Supervision): Promise<Exit
         clearInterval(looking)
         current = undefined
         const how = killed || (signal ? `died of ${signal}` : `ended with code ${code}`)
-        resolve({ served: life.served, meant, code, how, lasted: Date.now() - began })
+        resolve({ served: life.served, started, meant, code, how, lasted: Date.now() - began })
       })
     })
 
   let deaths = 0
   let everServed = false
+  let everStarted = false
   for (;;) {
-    const { served, meant, code, how, lasted } = await live()
+    const { served, started, meant, code, how, lasted } = await live()
     everServed ||= served
+    everStarted ||= started
     if (signals > 1) return 130
     if (signals > 0) return asExitCode(code)
-    if (meant ? code === 0 || !everServed : !everServed) return asExitCode(code)
+    if (meant ? code === 0 || !everStarted : !everServed) return asExitCode(code)
     deaths = lasted >= LONG_LIFE ? 1 : deaths + 1
     const delay = delayOf(BACKOFF, deaths, dice.next)
     tell(`the process that does the work ${how}: another one in ${delay} ms`)

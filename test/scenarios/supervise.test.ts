@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { reprieve } from '../../src/index.ts'
+import { describeWith } from '../services/urls.ts'
 import { cli, folderWith, project, type Running, startCli } from './child.ts'
 
 const DYING = `import { appendFileSync, existsSync, writeFileSync } from 'node:fs'
@@ -131,6 +132,21 @@ describe('the supervisor of reprieve run', () => {
     await run.said('started')
     await publish(cwd, { exit: 5 }, 'killer')
     expect((await run.ended).code).toBe(5)
+  })
+})
+
+describeWith('amqp', 'the supervisor beside a broker', (url) => {
+  it('leaves with the code of a process that could not start: another one could not either', async () => {
+    const text = "export default (app: any) => void app.service('mail-svc').on('task*', () => {})\n"
+    const cwd = folderWith({ 'handlers.ts': text })
+    const run = startCli(['run', 'handlers.ts', '--transport', url, '--store', 'sqlite:app.db'], { cwd })
+    const again = run.said('another one in').catch(() => {})
+    await Promise.race([run.ended, again])
+    run.signal('SIGTERM')
+    const { code, stdout, stderr } = await run.ended
+    expect(stdout).not.toContain('another one in')
+    expect(stderr).toContain("'task*'")
+    expect(code).toBe(2)
   })
 })
 
