@@ -74,7 +74,10 @@ const serveUntilAsked = async (options: RunOptions, module: string, overseen: Ov
   const app = await reprieve({
     ...opening,
     office: options.office,
-    journal,
+    journal: (fact) => {
+      if (fact.is === 'started') overseen.begun()
+      journal(fact)
+    },
     watchdog: patience,
     ...(tx && { tx }),
   })

@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { connect } from 'amqplib'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { reprieve } from '../../src/index.ts'
 import { describeWith } from '../services/urls.ts'
 import { cli, folderWith, project, type Running, startCli } from './child.ts'
@@ -147,6 +149,30 @@ describeWith('amqp', 'the supervisor beside a broker', (url) => {
     expect(stdout).not.toContain('another one in')
     expect(stderr).toContain("'task*'")
     expect(code).toBe(2)
+  })
+
+  it('tries again where one service has started and the broker refuses another', async () => {
+    const [good, bad] = [`good-${randomUUID()}`, `bad-${randomUUID()}`]
+    const text = `export default (app: any) => {
+      for (const name of ['${good}', '${bad}']) app.service(name).on('task.created', () => {})
+    }\n`
+    const connection = await connect(url)
+    const channel = await connection.createChannel()
+    await channel.assertQueue(`${bad}.task.created`, { durable: true })
+    onTestFinished(async () => {
+      for (const name of [good, bad]) {
+        const destinations = [`_${name}.deadletter`, `_${name}.deadletter.quarantine`]
+        for (const queue of [`${name}.task.created`, ...destinations]) await channel.deleteQueue(queue)
+        await channel.deleteExchange(`${name}.task.created.dlx`)
+      }
+      await connection.close()
+    })
+    const cwd = folderWith({ 'handlers.ts': text })
+    const run = startCli(['run', 'handlers.ts', '--transport', url, '--store', 'sqlite:app.db'], { cwd })
+    await run.said('ended with code 1: another one in')
+    await channel.deleteQueue(`${bad}.task.created`)
+    await run.said(`started    ${bad}`)
+    expect((await stop(run)).code).toBe(0)
   })
 })
 
