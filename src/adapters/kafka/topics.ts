@@ -76,6 +76,14 @@ export const topicsOf = ({ admin, settings, tools }: Wire): Topics => {
     }
     return true
   }
+  const notTold = (names: readonly string[], error: unknown) => {
+    const some =
+      names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ')
+    const fix = hasCode(error, CODE.topicNotAllowed)
+      ? "allow this user Describe on them, and what else it needs there: 'reprieve doctor' tells"
+      : undefined
+    return unavailable(settings.brokers, `asking for the topics ${some}`, error, fix)
+  }
   /** Asked one by one only where one of them is missing: the answer for several does not tell which. */
   const isMissing = async (name: string): Promise<boolean> => {
     try {
@@ -132,9 +140,9 @@ export const topicsOf = ({ admin, settings, tools }: Wire): Topics => {
       try {
         if (await look(names)) return
       } catch (error) {
-        if (!isUnknownTopic(error)) throw unavailable(settings.brokers, 'asking for topics', error)
+        if (!isUnknownTopic(error)) throw notTold(names, error)
         const missing = await Promise.all(names.map(isMissing)).catch((reason: unknown) => {
-          throw unavailable(settings.brokers, 'asking for topics', reason)
+          throw notTold(names, reason)
         })
         await create(
           names.flatMap((name, i) => (missing[i] ? [fresh.find((each) => each.name === name)!] : [])),
@@ -150,7 +158,7 @@ export const topicsOf = ({ admin, settings, tools }: Wire): Topics => {
         return true
       } catch (error) {
         if (isUnknownTopic(error)) return false
-        throw unavailable(settings.brokers, 'asking for topics', error)
+        throw notTold(names, error)
       }
     },
     widen: async (names, partitions) => {
