@@ -1,3 +1,4 @@
+import type { About } from '../contracts/journal.ts'
 import type { Tools } from '../contracts/tools.ts'
 import type { Delivery, Inlet, Subscription } from '../contracts/transport.ts'
 import { expiryOf } from '../core/expiry.ts'
@@ -107,11 +108,8 @@ export const createWalk = (options: WalkOptions) => {
 
     const pattern = plan.handlerOf(subscription, parcel.event.type) ?? fallback(delivery, subscription)
     const registered = pattern === undefined ? undefined : handlers.get(pattern)
-    if (!registered) {
-      journal({ at: clock.now(), is: 'skipped', ...fact() })
-      return void settle({ do: 'ack', delivery }, nothing)
-    }
-    const rules = plan.rulesOf(topic, parcel.event.type)
+    const { type } = parcel.event
+    const rules = plan.rulesOf(topic, registered ? type : subscription.types[0]!)
     const began = clock.now()
     /** It dies of what is known of it, and its handler is not run. */
     const buryUnrun = (verdict: Death, held?: Held): void => {
@@ -122,6 +120,12 @@ export const createWalk = (options: WalkOptions) => {
       const step = held ? { ...plain, held } : plain
       journal({ at: began, is: 'failed', attempt: tried.number, took: 0, failure, ...fact() })
       settle(step, () => tell(journal, verdict, step, fact(), tried))
+    }
+    if (!registered) {
+      // the office waits for what becomes of a replay, and nobody else has the event any more
+      if (parcel.trail.replay) return void buryUnrun(unhandled(fact(), parcel.trail, began))
+      journal({ at: began, is: 'skipped', ...fact() })
+      return void settle({ do: 'ack', delivery }, nothing)
     }
     if (claim?.is === 'conflict') return void buryUnrun(conflicting(parcel.trail, began))
     if (claim && claim.is !== 'fresh') {
@@ -273,6 +277,17 @@ const conflicting = (trail: Trail, now: Instant): Death => ({
   failure: CONFLICT,
   trail: extendTrail(trail, CONFLICT, now),
 })
+
+const unhandled = ({ service, type }: About, trail: Trail, now: Instant): Death => {
+  const failure: Failure = {
+    category: 'permanent',
+    kind: 'business',
+    name: 'Unhandled',
+    message: `${service} has no handler that takes '${type}' there`,
+    because: 'a replay has to be handled, or it stays dead',
+  }
+  return { do: 'dead', reason: 'permanent', failure, trail: extendTrail(trail, failure, now) }
+}
 
 const quarantined = (found: Poison, failure: Failure, trail: Trail, now: Instant): Death => ({
   do: 'quarantine',

@@ -112,7 +112,7 @@ export const topicsOf = ({ admin, settings, tools }: Wire): Topics => {
           }),
         )
       } catch (error) {
-        if (!onlyExists(error)) throw notCreated(topics, error)
+        if (!onlyExists(error)) throw notCreated(settings.brokers, topics, error)
       }
     }
   }
@@ -199,9 +199,13 @@ const checkName = (name: string) => {
   })
 }
 
-const notCreated = (topics: readonly WantedTopic[], cause: unknown): ReprieveError => {
+const notCreated = (
+  brokers: readonly string[],
+  topics: readonly WantedTopic[],
+  cause: unknown,
+): ReprieveError => {
   const names = topics.map(({ name }) => name).join(', ')
-  const message = `kafka: could not create ${names}: ${reasonOf(cause)}`
+  const message = `kafka at ${brokers.join(', ')}: could not create ${names}: ${reasonOf(cause)}`
   if (hasCode(cause, CODE.invalidTopic)) return new ReprieveError('bad_rules', message, { cause })
   if (hasCode(cause, CODE.invalidReplication)) {
     return new ReprieveError('bad_url', message, {
