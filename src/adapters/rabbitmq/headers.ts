@@ -1,3 +1,4 @@
+import { textIn } from '../../core/binary-text.ts'
 import { STRUCTURED_TYPE } from '../../core/cloudevents.ts'
 import type { Event } from '../../core/event.ts'
 
@@ -91,7 +92,7 @@ export const textOf = (value: unknown): string | undefined => (typeof value === 
 
 const asText = (value: unknown): string => {
   if (typeof value === 'string') return value
-  if (Buffer.isBuffer(value)) return value.toString('utf8')
+  if (Buffer.isBuffer(value)) return textIn(value)
   if (typeof value !== 'object' || value === null) return String(value)
   // how the client shows AMQP's own types
   const typed = value as { '!'?: unknown; value?: unknown }
