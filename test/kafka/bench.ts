@@ -1,6 +1,7 @@
 import { Admin, Producer } from '@platformatic/kafka'
 import { afterAll } from 'vitest'
 import { loadClient } from '../../src/adapters/kafka/client.ts'
+import { CODE, hasCode } from '../../src/adapters/kafka/errors.ts'
 import { open } from '../../src/adapters/kafka/index.ts'
 import { decodeMark } from '../../src/adapters/kafka/marks.ts'
 import { readUrl } from '../../src/adapters/kafka/settings.ts'
@@ -12,6 +13,7 @@ import type { Fact } from '../../src/contracts/journal.ts'
 import type { Clock } from '../../src/contracts/tools.ts'
 import type { Transport } from '../../src/contracts/transport.ts'
 import { realWorld } from '../../src/testing/trials/index.ts'
+import { until } from '../until.ts'
 
 /** Its waits are a twentieth as long: for what is done every half minute. */
 export const hastyClock: Clock = {
@@ -55,7 +57,14 @@ export const kafkaBench = (brokers: string, query = '') => {
     openSeen,
     openOne: async (more = '') => (await openSeen(more)).transport,
     committed: async (group: string, topic: string) => {
-      const [answer] = await admin.listConsumerGroupOffsets({ groups: [group] })
+      // what a transaction commits is there a moment after its end was answered
+      const stable = () => admin.listConsumerGroupOffsets({ groups: [group], requireStable: true })
+      const [answer] = await until('no transaction to be open', () =>
+        stable().catch((error: unknown) => {
+          if (!hasCode(error, CODE.unstable)) throw error
+          return undefined
+        }),
+      )
       const partitions = answer?.topics.find(({ name }) => name === topic)?.partitions ?? []
       return partitions.map(({ partitionIndex, committedOffset, metadata }) => {
         const offset = Number(committedOffset)
