@@ -99,5 +99,6 @@ export const openAppStore = async (url: string, tools: Tools): Promise<AppStore>
   )
 }
 
-/** A URL as it may be shown. To the last @, for a password may hold one, or a slash, though it should not. */
-export const withoutSecret = (url: string): string => url.replace(/\/\/.*@/s, '//***@')
+/** A URL as it may be shown. To the last @, for a password may hold one, or a slash, though it should not; slashes may be forgotten. */
+export const withoutSecret = (url: string): string =>
+  /^sqlite:/i.test(url) ? url : url.replace(/^(\s*[a-z][\w+.-]*:\/{0,2})?.*@/is, '$1***@')

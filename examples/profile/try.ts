@@ -7,8 +7,8 @@ const facts = new EventEmitter()
 let done = 0
 const app = await reprieve({
   rules: fileURLToPath(new URL('reprieve.yaml', import.meta.url)),
-  transport: process.env.REPRIEVE_TRANSPORT ?? 'sqlite:profile.db',
-  store: process.env.REPRIEVE_STORE ?? 'sqlite:profile.db',
+  transport: process.env.REPRIEVE_TRANSPORT ?? 'sqlite:reprieve.db',
+  store: process.env.REPRIEVE_STORE ?? 'sqlite:reprieve.db',
   journal: (fact) => {
     if (fact.is === 'done') done++
     facts.emit(fact.is)

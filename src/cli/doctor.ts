@@ -6,10 +6,10 @@ import { BadRules, emptyBook, type RuleBook } from '../rules/index.ts'
 import { type Facts, type LintFinding, lint, loadFindings } from '../rules/lint/index.ts'
 import { action, type Ended } from './action.ts'
 import { asCount, bookFile, type Common } from './options.ts'
+import { findingLines } from './print/findings.ts'
 import { inert } from './print/inert.ts'
-import { bad, calm, good, strong, warn } from './print/paint.ts'
+import { good, strong } from './print/paint.ts'
 import { say, sayJson } from './print/say.ts'
-import { padded } from './print/width.ts'
 import { isStore, schemeOf, transportFacts } from './rules/transports.ts'
 
 interface DoctorFlags extends Common {
@@ -94,17 +94,9 @@ const tell = (places: readonly Examined[], counts: ReturnType<typeof countOf>, a
     const shown = findings.filter(({ level }) => all || level !== 'fine')
     const whole = shown.length === 0 ? `  ${good('fine')}` : ''
     say(`${strong(inert(as))} ${inert(url)}${whole}`)
-    for (const finding of shown) tellOne(finding)
+    for (const line of findingLines(shown)) say(line)
   }
   say(
     `\n${counts.wrong} wrong, ${counts.risky} risky, ${counts.fine} fine; docs/doctor.md explains each check`,
   )
-}
-
-const PAINT = { wrong: bad, risky: warn, fine: good } as const
-
-const tellOne = ({ check, level, where, what, why, fix }: Finding): void => {
-  say(`  ${PAINT[level](padded(level, 6))}${check}  ${inert(where)}: ${inert(what)}`)
-  if (why) say(calm(`        why: ${inert(why)}`))
-  if (fix) say(`        fix: ${inert(fix)}`)
 }

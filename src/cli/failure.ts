@@ -1,5 +1,6 @@
 import { CommanderError } from 'commander'
 import { type ErrorCode, ReprieveError } from '../core/error.ts'
+import { withoutFix } from './print/fix.ts'
 import { inert, inertLines, toJsonLine } from './print/inert.ts'
 import { badOnStderr } from './print/paint.ts'
 import { remark } from './print/say.ts'
@@ -41,10 +42,6 @@ interface Told {
 
 const tell = (json: boolean, error: Told, text: string): void =>
   remark(json ? toJsonLine({ error }) : `${badOnStderr('reprieve:')} ${inertLines(text)}`)
-
-/** The message of a ReprieveError ends with its fix; programs get the two apart. */
-const withoutFix = ({ message, fix }: ReprieveError): string =>
-  fix === undefined ? message : message.slice(0, message.length - fix.length).replace(/\s+fix:\s*$/, '')
 
 /** Help that was asked for is no mistake. */
 const afterCommander = ({ code, message }: CommanderError, json: boolean): ExitCode => {

@@ -74,7 +74,10 @@ const serveUntilAsked = async (options: RunOptions, module: string, overseen: Ov
   const app = await reprieve({
     ...opening,
     office: options.office,
-    journal,
+    journal: (fact) => {
+      if (fact.is === 'started') overseen.begun()
+      journal(fact)
+    },
     watchdog: patience,
     ...(tx && { tx }),
   })
@@ -82,7 +85,8 @@ const serveUntilAsked = async (options: RunOptions, module: string, overseen: Ov
     await registerAll(app, register, module, patience, tell)
     const asked = overseen.asked()
     overseen.serving(options.stuckAfter)
-    await Promise.race([app.start().then(() => asked), asked])
+    const started = app.start().then(() => overseen.started())
+    await Promise.race([started.then(() => asked), asked])
     if (!options.json) remark(`draining, for ${span(options.drain)} at most; a second signal leaves at once`)
   } finally {
     await app.close(options.drain)

@@ -28,6 +28,9 @@ const LONG_LIFE: Millis = 60_000
 interface Life {
   /** It was loaded and opened, and began to serve. */
   readonly served: boolean
+  /** One of its services has started; all have. */
+  readonly begun: boolean
+  readonly started: boolean
   /** It said that it would end. */
   readonly meant: boolean
   readonly code: number | null
@@ -64,6 +67,8 @@ export const supervise = async ({ stuckAfter, tell }: Supervision): Promise<Exit
       })
       const life = { child, served: false }
       current = life
+      let begun = false
+      let started = false
       let meant = false
       let killed = ''
       // counted in looks of our own rather than in time: a machine that slept was not stuck
@@ -76,6 +81,8 @@ export const supervise = async ({ stuckAfter, tell }: Supervision): Promise<Exit
       child.on('message', (word: Word) => {
         missed = 0
         if (word === 'serving') life.served = true
+        if (word === 'begun') begun = true
+        if (word === 'started') started = true
         if (word === 'ended') meant = true
       })
       child.on('error', reject)
@@ -83,18 +90,24 @@ export const supervise = async ({ stuckAfter, tell }: Supervision): Promise<Exit
         clearInterval(looking)
         current = undefined
         const how = killed || (signal ? `died of ${signal}` : `ended with code ${code}`)
-        resolve({ served: life.served, meant, code, how, lasted: Date.now() - began })
+        resolve({ served: life.served, begun, started, meant, code, how, lasted: Date.now() - began })
       })
     })
 
   let deaths = 0
   let everServed = false
+  let everBegun = false
+  let everStarted = false
   for (;;) {
-    const { served, meant, code, how, lasted } = await live()
+    const { served, begun, started, meant, code, how, lasted } = await live()
     everServed ||= served
+    everBegun ||= begun
+    everStarted ||= started
     if (signals > 1) return 130
     if (signals > 0) return asExitCode(code)
-    if (meant ? code === 0 || !everServed : !everServed) return asExitCode(code)
+    // used wrongly, the next one would be too; of what is wrong out there that is said only while nothing has ever run
+    const hopeless = code === 2 ? !everStarted : !everBegun
+    if (meant ? code === 0 || hopeless : !everServed) return asExitCode(code)
     deaths = lasted >= LONG_LIFE ? 1 : deaths + 1
     const delay = delayOf(BACKOFF, deaths, dice.next)
     tell(`the process that does the work ${how}: another one in ${delay} ms`)

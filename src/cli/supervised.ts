@@ -2,7 +2,7 @@ import type { Millis } from '../core/time.ts'
 import { untilSignal } from './signals.ts'
 
 /** What the child that does the work tells its supervisor, and hears from it. */
-export type Word = 'serving' | 'beat' | 'ended' | 'drain'
+export type Word = 'serving' | 'begun' | 'started' | 'beat' | 'ended' | 'drain'
 
 /** Set for the child alone. */
 export const SUPERVISED = 'REPRIEVE_SUPERVISED'
@@ -16,12 +16,22 @@ export interface Overseer {
   readonly asked: () => Promise<void>
   /** All is loaded and opened: from now on it is looked after. */
   serving(stuckAfter: Millis): void
+  /** One of its services handles events: what ends it from now on, such as a broker that dies, may be over soon. */
+  begun(): void
+  /** All have started: what it was told to do can be done. */
+  started(): void
   /** It ends because it wants to, well or not. */
   ended(): Promise<void>
 }
 
 /** Nobody looks on: signals come to us. */
-const nobody: Overseer = { asked: untilSignal, serving: () => {}, ended: async () => {} }
+const nobody: Overseer = {
+  asked: untilSignal,
+  serving: () => {},
+  begun: () => {},
+  started: () => {},
+  ended: async () => {},
+}
 
 /** Whether a supervisor has started this process; what it starts itself is not meant. */
 export const isSupervised = (): boolean => process.env[SUPERVISED] !== undefined && process.send !== undefined
@@ -47,6 +57,8 @@ export const overseer = (): Overseer => {
       void tell('serving')
       beating = setInterval(() => void tell('beat'), beatOf(stuckAfter)).unref()
     },
+    begun: () => void tell('begun'),
+    started: () => void tell('started'),
     ended: async () => {
       clearInterval(beating)
       await tell('ended')

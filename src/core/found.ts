@@ -83,7 +83,7 @@ export const foundLetter = (
   now: Instant,
 ): Letter => {
   const { destination, transport } = where
-  const event = found ? known(parcel.event, found) : parcel.event
+  const event = placed(found ? known(parcel.event, found) : parcel.event, destination, keeping)
   const consumerGroup = keeping.consumerGroup ?? found?.consumerGroup ?? UNKNOWN
   const service = keeping.service ?? found?.consumerGroup ?? UNKNOWN
   const failure = failureOf(found, broken)
@@ -118,6 +118,10 @@ const known = (event: Event, { eventId, type }: Found): Event => ({
   ...(eventId !== undefined && { id: eventId }),
   ...(type !== undefined && { type }),
 })
+
+/** Its type is no more than the name of where it lies: then that of where it was, if the rules tell. */
+const placed = (event: Event, destination: string, { topic }: Keeping): Event =>
+  topic !== undefined && event.type === destination ? { ...event, type: topic } : event
 
 const originOf = (
   found: Found | undefined,

@@ -54,6 +54,7 @@ describe('placeholders', () => {
   it('nor is the password of a URL', () => {
     const text = 'version: 1\nservices: { s: { timeout: "redis://me:hunter2@host" } }\n'
     expect(problemsIn(text)[0]?.found).toBe("'redis://…@host'")
+    expect(problemsIn(text.replace('hunter2', 'hunt/er@2'))[0]?.found).toBe("'redis://…@host'")
   })
 
   it('do not stand in keys', () => {

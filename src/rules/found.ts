@@ -19,6 +19,6 @@ export const foundAt = (tree: Tree, path: Path): string => {
 }
 
 /** A URL's user and password have no place in a message. */
-const withoutSecret = (text: string): string => text.replace(/\/\/[^/\s]*@/g, '//…@')
+const withoutSecret = (text: string): string => text.replace(/\/\/\S*@/g, '//…@')
 
 const cut = (text: string): string => (text.length <= 60 ? text : `${text.slice(0, 59)}…`)

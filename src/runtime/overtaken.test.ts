@@ -1,15 +1,24 @@
-import { expect, it } from 'vitest'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, it } from 'vitest'
 import { open } from '../adapters/memory/index.ts'
-import type { Settled, Settlement } from '../contracts/transport.ts'
+import { open as openSqlite } from '../adapters/sqlite/index.ts'
+import type { AppStore } from '../contracts/store.ts'
+import type { Delivery, Settled, Settlement, Transport } from '../contracts/transport.ts'
 import { Permanent, Transient } from '../core/errors.ts'
 import { freshParcel } from '../core/parcel.ts'
 import type { Verdict } from '../core/verdict.ts'
 import { readRules } from '../rules/index.ts'
 import { testTools } from '../testing/tools.ts'
 import { createApp } from './app.ts'
+import type { Context } from './handler.ts'
 import { createOvertaken } from './overtaken.ts'
 
 const HOUR = 60 * 60_000
+const folder = mkdtempSync(join(tmpdir(), 'reprieve-overtaken-'))
+const FILE = `sqlite:${join(folder, 'app.db')}`
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const parcel = (id: string, spent = 0, text = '{}') => {
   const event = { id, source: 's', type: 't', extensions: {}, headers: {}, data: Buffer.from(text) }
@@ -30,6 +39,8 @@ it('what is known of an attempt is told once, of that attempt only, and not for 
   expect(overtaken.recall('topic', parcel('a'))).toBeUndefined()
   overtaken.remember('topic', parcel('a'), ended)
   now = HOUR
+  expect(overtaken.recall('topic', parcel('b'))).toBeUndefined()
+  expect(overtaken.size).toBe(0)
   expect(overtaken.recall('topic', parcel('a'))).toBeUndefined()
 })
 
@@ -40,46 +51,62 @@ it('of a thousand the newest are known', () => {
   for (let n = 1; n <= 1000; n++) expect(overtaken.recall('topic', parcel(`${n}`))).toBeDefined()
 })
 
-/** A broker that takes each delivery away, as often as it is asked to, just before it is settled. */
-const stage = async (pattern: string, takes: number, handler: (attempt: number) => void) => {
+/**
+ * A broker that takes each delivery away, as often as it is asked to, just before it is settled: it comes again, or goes to
+ * another process, which settles it.
+ */
+const stage = async (
+  pattern: string,
+  takes: number,
+  handler: (attempt: number, ctx: Context) => void | Promise<void>,
+  then: 'give back' | 'ack' = 'give back',
+) => {
   const tools = testTools()
-  const opened = await open('memory:', tools)
+  const opened = pattern === 'transaction' ? await openSqlite(FILE, tools) : await open('memory:', tools)
   const own = opened.transport!
+  const store: AppStore = opened.store!
   let left = takes
+  const taken = new Set<Delivery>()
+  const transport: Transport = {
+    ...own,
+    subscribe: async (to) => {
+      const inlet = await own.subscribe(to)
+      const settle = async (batch: readonly Settlement[]): Promise<readonly Settled[]> => {
+        const answers: Settled[] = []
+        for (const each of batch) {
+          if (left > 0) {
+            left--
+            answers.push('lost')
+            const { delivery } = each
+            if (taken.has(delivery)) continue
+            taken.add(delivery)
+            void tools.clock.sleep(1000).then(() => inlet.settle([{ do: then, delivery }]))
+          } else answers.push(...(await inlet.settle([each])))
+        }
+        return answers
+      }
+      return { ...inlet, settle }
+    },
+  }
   const app = createApp({
     book: readRules(
       `version: 1\ndefaults: { idempotency: { pattern: ${pattern} }, policy: { retries: 2, backoff: fixed, delay: 1s } }`,
       'rules.yaml',
     ),
-    transport: {
-      ...own,
-      subscribe: async (to) => {
-        const inlet = await own.subscribe(to)
-        const settle = async (batch: readonly Settlement[]): Promise<readonly Settled[]> => {
-          const answers: Settled[] = []
-          for (const each of batch) {
-            const taken = left > 0
-            if (taken) left--
-            const step: Settlement = taken ? { do: 'give back', delivery: each.delivery } : each
-            const [answer] = await inlet.settle([step])
-            answers.push(taken ? 'lost' : answer!)
-          }
-          return answers
-        }
-        return { ...inlet, settle }
-      },
-    },
-    store: opened.store!,
+    transport,
+    store: { ...store, companion: transport },
     tools,
   })
   const attempts: number[] = []
-  app.service('shop').on('order.placed', (_, { attempt }) => {
-    attempts.push(attempt)
-    handler(attempt)
+  app.service('shop').on('order.placed', (_, ctx) => {
+    attempts.push(ctx.attempt)
+    return handler(ctx.attempt, ctx)
   })
   const started = app.start()
   await tools.clock.runUntil(started)
-  await app.publish('order.placed', { n: 1 })
+  await app.publish('order.placed', { n: 1 }, { id: 'o-1' })
+  await tools.clock.advance(60_000)
+  if (then === 'ack') await app.publish('order.placed', { n: 1 }, { id: 'o-1' })
   await tools.clock.advance(60_000)
   await tools.clock.runUntil(app.drain())
   return { attempts, facts: tools.facts.map(({ is }) => is) }
@@ -112,4 +139,29 @@ it('without a ledger an effect is not made again either, nor a burial run again'
   })
   expect(attempts).toEqual([1])
   expect(facts).toContain('dead')
+})
+
+it.each(['none', 'upsert'])(
+  'what is published anew is not taken for one that another process has handled meanwhile, idempotency %s',
+  async (pattern) => {
+    expect((await stage(pattern, 1, () => {}, 'ack')).attempts).toEqual([1, 1])
+    let failures = 1
+    const { attempts, facts } = await stage(
+      pattern,
+      1,
+      () => {
+        if (failures-- > 0) throw new Permanent('no such order')
+      },
+      'ack',
+    )
+    expect(attempts).toEqual([1, 1])
+    expect(facts).not.toContain('dead')
+  },
+)
+
+it('an attempt that failed only because its event was no longer ours when it was to be committed is not spent', async () => {
+  const { attempts, facts } = await stage('transaction', 2, (_, ctx) => ctx.tx(() => {}))
+  expect(attempts).toEqual([1, 1])
+  expect(facts).not.toContain('retry')
+  expect(facts).toContain('done')
 })

@@ -18,6 +18,7 @@ export interface Overtaken {
   remember(topic: string, parcel: Parcel, ended: Ended): void
   /** Once: each stands for one delivery that comes again. */
   recall(topic: string, parcel: Parcel): Ended | undefined
+  readonly size: number
 }
 
 /** Of so many, and for so long: longer than brokers wait for a settlement. */
@@ -26,6 +27,13 @@ const REMEMBERED: Millis = 60 * 60_000
 
 export const createOvertaken = (now: () => Instant): Overtaken => {
   const known = new Map<string, { readonly ended: Ended; readonly at: Instant }>()
+  /** Those that went to other processes: else each event would be looked for among them for ever. */
+  const forget = (): void => {
+    for (const [name, { at }] of known) {
+      if (now() - at < REMEMBERED) return
+      known.delete(name)
+    }
+  }
   return {
     remember: (topic, parcel, ended) => {
       const name = nameOf(topic, parcel)
@@ -34,11 +42,15 @@ export const createOvertaken = (now: () => Instant): Overtaken => {
       if (known.size > MOST_REMEMBERED) known.delete(known.keys().next().value!)
     },
     recall: (topic, parcel) => {
+      forget()
       if (known.size === 0) return undefined // nearly always
       const name = nameOf(topic, parcel)
       const found = known.get(name)
       known.delete(name)
-      return found && now() - found.at < REMEMBERED ? found.ended : undefined
+      return found?.ended
+    },
+    get size() {
+      return known.size
     },
   }
 }

@@ -135,6 +135,14 @@ describe('the settler', () => {
     expect(log).toEqual(['forward 1', 'settle ack a', 'finish a spent'])
   })
 
+  it('calls settled what the companion has, though its delivery was no longer ours: the attempt is spent', async () => {
+    const { settler, log } = bench(() => 'lost')
+    const { delivery: from, parcel } = later('a') as Extract<Step, { do: 'later' }>
+    const step: Step = { do: 'companion', delivery: from, parcel, held: held('a') }
+    expect(await Promise.all([settler.settle(step), settler.settle(later('b'))])).toEqual(['done', 'lost'])
+    expect(log).toEqual(['forward 1', 'settle ack a, later b', 'finish a spent, b free'])
+  })
+
   it('lets no one else suffer from a companion that takes nothing', async () => {
     let refusals = 1
     const { settler, log, clock, companion } = bench()

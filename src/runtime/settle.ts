@@ -166,7 +166,11 @@ export const createSettler = ({
     try {
       // an effect that happened is remembered before the ack; the other endings only after the new home is there
       await finish(steps, ({ do: what }) => (what === 'ack' ? 'done' : undefined))
-      const answers = await inlet.settle(steps.map(asSettlement))
+      const settled = await inlet.settle(steps.map(asSettlement))
+      // what the companion has was settled: that its original comes again is known to the ledger
+      const answers = settled.map((each, i) =>
+        each === 'lost' && steps[i]!.do === 'companion' ? 'done' : each,
+      )
       await finish(steps, (step, i) => {
         if (step.do === 'ack' || answers[i] instanceof Error) return undefined
         return answers[i] === 'lost' ? 'free' : endOf(step)

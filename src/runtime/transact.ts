@@ -16,6 +16,8 @@ export interface Transacting {
   acked: boolean
   /** Nobody waits for it any more: it must not be committed. */
   abandoned: boolean
+  /** Another had the event when it was to be committed. */
+  lost?: true
   /** What is published inside it. */
   readonly events: Event[]
 }
@@ -130,7 +132,10 @@ export const createTransact = ({ tx, topic, tools, ring }: TransactOptions): Tra
     const effect: Effect = { key: keyOf(rules, delivery.parcel), run, ...(held && { held }) }
     const settled = settles ? await settleWith(inlet, delivery, effect) : await store.commit(effect)
     if (settled instanceof Error) throw settled
-    if (settled === 'lost') throw lost()
+    if (settled === 'lost') {
+      state.lost = true
+      throw lost()
+    }
     state.acked = settles
     return value as T
   }

@@ -1,3 +1,4 @@
+import type { About } from '../contracts/journal.ts'
 import type { Tools } from '../contracts/tools.ts'
 import type { Delivery, Inlet, Subscription } from '../contracts/transport.ts'
 import { expiryOf } from '../core/expiry.ts'
@@ -107,11 +108,8 @@ export const createWalk = (options: WalkOptions) => {
 
     const pattern = plan.handlerOf(subscription, parcel.event.type) ?? fallback(delivery, subscription)
     const registered = pattern === undefined ? undefined : handlers.get(pattern)
-    if (!registered) {
-      journal({ at: clock.now(), is: 'skipped', ...fact() })
-      return void settle({ do: 'ack', delivery }, nothing)
-    }
-    const rules = plan.rulesOf(topic, parcel.event.type)
+    const { type } = parcel.event
+    const rules = plan.rulesOf(topic, registered ? type : subscription.types[0]!)
     const began = clock.now()
     /** It dies of what is known of it, and its handler is not run. */
     const buryUnrun = (verdict: Death, held?: Held): void => {
@@ -122,6 +120,12 @@ export const createWalk = (options: WalkOptions) => {
       const step = held ? { ...plain, held } : plain
       journal({ at: began, is: 'failed', attempt: tried.number, took: 0, failure, ...fact() })
       settle(step, () => tell(journal, verdict, step, fact(), tried))
+    }
+    if (!registered) {
+      // the office waits for what becomes of a replay, and nobody else has the event any more
+      if (parcel.trail.replay) return void buryUnrun(unhandled(fact(), parcel.trail, began))
+      journal({ at: began, is: 'skipped', ...fact() })
+      return void settle({ do: 'ack', delivery }, nothing)
     }
     if (claim?.is === 'conflict') return void buryUnrun(conflicting(parcel.trail, began))
     if (claim && claim.is !== 'fresh') {
@@ -169,8 +173,8 @@ export const createWalk = (options: WalkOptions) => {
         if (at?.tx?.is === 'before') journal({ at: now, is: 'duplicate', ...fact() })
         else tell(journal, verdict, step, fact(), { at: now, number: parcel.trail.spent + 1, took })
       }
-      // what is done the ledger knows, and what is put off is to be run again anyway
-      const known = verdict.do === 'hold' || (verdict.do === 'done' && held !== undefined)
+      // what is done the ledger knows; what is put off, or failed only because another had it, is to be run again anyway
+      const known = verdict.do === 'hold' || (verdict.do === 'done' && held !== undefined) || at?.tx?.lost
       // a claim that is kept elsewhere was not part of the commit
       if (!at?.tx?.acked || held?.key.store !== undefined)
         return void settle(step, told, known ? undefined : ended)
@@ -181,7 +185,8 @@ export const createWalk = (options: WalkOptions) => {
     const crashes = claim?.crashes ?? 0
     const killer = crashes > 0 && suspects.crashed(rules, topic, registered.pattern, parcel, crashes)
     if (killer) return void buryUnrun(quarantined(killer, crash(killer), parcel.trail, began), held)
-    const before = overtaken.recall(topic, parcel)
+    // what was surely never handed over is another one with the same id: the one that is known went to someone else
+    const before = held || delivery.redelivered ? overtaken.recall(topic, parcel) : undefined
     if (before) {
       slot.handled()
       return void carryOut(before, began, nothing)
@@ -272,6 +277,17 @@ const conflicting = (trail: Trail, now: Instant): Death => ({
   failure: CONFLICT,
   trail: extendTrail(trail, CONFLICT, now),
 })
+
+const unhandled = ({ service, type }: About, trail: Trail, now: Instant): Death => {
+  const failure: Failure = {
+    category: 'permanent',
+    kind: 'business',
+    name: 'Unhandled',
+    message: `${service} has no handler that takes '${type}' there`,
+    because: 'a replay has to be handled, or it stays dead',
+  }
+  return { do: 'dead', reason: 'permanent', failure, trail: extendTrail(trail, failure, now) }
+}
 
 const quarantined = (found: Poison, failure: Failure, trail: Trail, now: Instant): Death => ({
   do: 'quarantine',

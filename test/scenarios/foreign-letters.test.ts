@@ -36,6 +36,14 @@ const lettersOf = (app: Reprieve, count: number) =>
 
 const oneOf = async (app: Reprieve) => (await lettersOf(app, 1))[0]!
 
+/** Whoever consumed this topic before is a service of ours now. */
+const takenOver = (destination: string, service: string, topic: string) =>
+  readRules(
+    JSON.stringify({ version: 1, foreign: { [destination]: { service, topic, replay: 'service' } } }),
+    'test.yaml',
+    {},
+  )
+
 describeWith('amqp', 'dead letters that RabbitMQ itself moved', (url) => {
   const exchange = fresh('orders')
   const work = fresh('work')
@@ -209,14 +217,7 @@ describeWith('amqp', 'dead letters that RabbitMQ itself moved', (url) => {
     await publish('{"order":4}', { messageId: 'm-4', contentType: 'application/json' })
     await rejectNext()
     const service = fresh('shop')
-    const rules = readRules(
-      JSON.stringify({
-        version: 1,
-        foreign: { [dead]: { service, topic: 'order.placed', replay: 'service' } },
-      }),
-      'test.yaml',
-      {},
-    )
+    const rules = takenOver(dead, service, 'order.placed')
     await using app = await reprieve({ transport: url, store: `sqlite:${join(folder, fresh('db'))}`, rules })
     const seen: unknown[] = []
     app.service(service).on('order.placed', ({ id, data }) => void seen.push([id, data]))
@@ -226,6 +227,25 @@ describeWith('amqp', 'dead letters that RabbitMQ itself moved', (url) => {
     expect((await app.office.replay({ ids: [letter.id] })).sent).toEqual([letter.id])
     await until('the receipt', async () => (await app.office.show(letter.id)).state === 'resolved')
     expect(seen).toEqual([['m-4', { order: 4 }]])
+    for (const queue of [`${service}.order.placed`, ...app.destinations().map(({ name }) => name)])
+      await channel.deleteQueue(queue)
+    await channel.deleteExchange(`${service}.order.placed.dlx`)
+  })
+
+  it('without a word of where they were are of the topic that the rules name: its handler takes them', async () => {
+    channel.sendToQueue(dead, Buffer.from('{"order":5}'), { messageId: 'm-5' })
+    await channel.waitForConfirms()
+    const service = fresh('shop')
+    const rules = takenOver(dead, service, 'order.placed')
+    await using app = await reprieve({ transport: url, store: `sqlite:${join(folder, fresh('db'))}`, rules })
+    const seen: unknown[] = []
+    app.service(service).on('order.placed', ({ id, data }) => void seen.push([id, data]))
+    await app.start()
+    const { letter } = await oneOf(app)
+    expect(letter.event.type).toBe('order.placed')
+    expect((await app.office.replay({ ids: [letter.id] })).sent).toEqual([letter.id])
+    await until('the receipt', async () => (await app.office.show(letter.id)).state === 'resolved')
+    expect(seen).toEqual([['m-5', { order: 5 }]])
     for (const queue of [`${service}.order.placed`, ...app.destinations().map(({ name }) => name)])
       await channel.deleteQueue(queue)
     await channel.deleteExchange(`${service}.order.placed.dlx`)
@@ -343,6 +363,19 @@ describeWith('kafka', 'dead letters that others wrote to a topic', (brokers) => 
       break
     }
     await consumer.close(true)
+  })
+
+  it('without a word of where they were are of the topic that the rules name', async () => {
+    const bare = `${source}.bare`
+    await admin.createTopics({ topics: [bare], partitions: 1, replicas: 1 })
+    const record = { topic: bare, key: Buffer.from('o-1'), value: Buffer.from('{"order":1}') }
+    await producer.send({ acks: -1, messages: [record] as never })
+    await using app = await officeAt(kafkaUrl(brokers), {
+      [bare]: { service: 'shop', topic: source, replay: 'service' },
+    })
+    const { letter } = await oneOf(app)
+    expect(letter).toMatchObject({ topic: source, event: { type: source, id: `kafka:${bare}/0/0` } })
+    await admin.deleteTopics({ topics: [bare] })
   })
 
   it('of Kafka Connect and of retry topics are told by their own headers, and made-up ones do no harm', async () => {

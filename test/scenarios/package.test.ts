@@ -34,7 +34,7 @@ describe('the published package', () => {
     expect(files).toEqual(
       expect.arrayContaining(['README.md', 'LICENSE', join('dist', 'index.js'), join('dist', 'index.d.ts')]),
     )
-    expect(files.filter((name) => /\.test\.|^src|^test|\.db$/.test(name))).toEqual([])
+    expect(files.filter((name) => /\.test\.|^src.*\.ts$|^test|\.db$/.test(name))).toEqual([])
     expect(readdirSync(join(folder, 'node_modules')).filter((name) => name.startsWith('node-'))).toEqual([])
   })
 

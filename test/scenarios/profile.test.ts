@@ -5,14 +5,13 @@ import { connect } from 'amqplib'
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { describeWith, serviceUrl } from '../services/urls.ts'
-import { folderWith, root, startNode } from './child.ts'
+import { cli, folderWith, root, startNode } from './child.ts'
 
 const EXAMPLE = join(root, 'examples/profile')
 const expected = readFileSync(join(EXAMPLE, 'expected-output.txt'), 'utf8')
 
 /** The example as someone has it who installed the packages: in a folder of its own, by their public names. */
-const runExample = (env: Readonly<Record<string, string>> = {}) => {
-  const cwd = folderWith()
+const runExample = (env: Readonly<Record<string, string>> = {}, cwd = folderWith()) => {
   for (const file of ['try.ts', 'handlers.ts', 'profiles.ts', 'reprieve.yaml'])
     cpSync(join(EXAMPLE, file), join(cwd, file))
   mkdirSync(join(cwd, 'node_modules'))
@@ -56,6 +55,13 @@ const freshDatabase = async (url: string): Promise<string> => {
 describe('the profile service', () => {
   it('prints what it says it prints, on SQLite with nothing to install', async () => {
     expect(await runExample()).toEqual(asExpected)
+  })
+
+  it('leaves its dead letter where the command line looks for it, with the same variables', async () => {
+    const cwd = folderWith()
+    await runExample({}, cwd)
+    const { stdout } = await cli(['dlq', 'list', '--rules', 'reprieve.yaml'], { cwd })
+    expect(stdout).toContain('it has no email address')
   })
 })
 

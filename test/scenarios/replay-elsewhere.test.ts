@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { Permanent, type PlanOptions, reprieve } from '../../src/index.ts'
+import { readRules } from '../../src/rules/index.ts'
 import { sweep } from '../rabbitmq/sweep.ts'
 import { describeWith } from '../services/urls.ts'
 import { until } from '../until.ts'
@@ -89,6 +90,53 @@ const elsewhere = (transportOf: (name: string) => string, shared?: string): void
       })
       expect(headers).not.toHaveProperty('X-Idempotency-Key')
     }
+    await app.close()
+  })
+
+  it('to a service that has no handler for it any more is dead again, and says so', async () => {
+    const name = `else-${randomUUID().slice(0, 8)}`
+    const [service, topic] = [`${name}-a`, `${name}.orders`]
+    const [gone, other] = [`${topic}.gone`, `${topic}.other`]
+    if (shared) onTestFinished(() => sweep(shared, service, topic))
+    const rules = readRules(
+      JSON.stringify({ version: 1, topics: { [topic]: [gone, other] } }),
+      'test.yaml',
+      {},
+    )
+    const options = { transport: transportOf(name), store: `sqlite:${join(folder, `${name}.db`)}`, rules }
+
+    const before = await reprieve(options)
+    before.service(service).on(gone, () => {
+      throw new Permanent('no box')
+    })
+    await before.start()
+    await before.publish(gone, { n: 1 }, { id: name })
+    const [first] = await until('its letter', async () => {
+      const found = await before.office.list({ service }, 1)
+      return found.length === 1 && found
+    })
+    await before.close()
+
+    const app = await reprieve(options)
+    app.service(service).on(other, () => {})
+    await app.start()
+    // what is new is none of its business, where it comes at all
+    await app.publish(gone, { n: 2 }).catch(({ code }) => expect(code).toBe('unheard'))
+    const { operations } = app.office
+    const { id } = (await operations.plan({ ids: [first!.letter.id] }, {})).operation
+    await operations.start(id)
+    const { counts } = await until('the end of it', async () => {
+      const kept = await operations.show(id)
+      return kept.operation.state === 'done' && kept
+    })
+    expect(counts).toMatchObject({ 'dead again': 1, resolved: 0 })
+    const [again, ...more] = await app.office.list({ service, states: ['open'] }, 3)
+    expect(more).toEqual([])
+    expect(again!.letter).toMatchObject({
+      event: { id: name },
+      reason: 'permanent',
+      error: expect.stringContaining(`no handler that takes '${gone}'`),
+    })
     await app.close()
   })
 }

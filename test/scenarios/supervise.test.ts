@@ -1,7 +1,10 @@
+import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { connect } from 'amqplib'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { reprieve } from '../../src/index.ts'
+import { describeWith } from '../services/urls.ts'
 import { cli, folderWith, project, type Running, startCli } from './child.ts'
 
 const DYING = `import { appendFileSync, existsSync, writeFileSync } from 'node:fs'
@@ -131,6 +134,45 @@ describe('the supervisor of reprieve run', () => {
     await run.said('started')
     await publish(cwd, { exit: 5 }, 'killer')
     expect((await run.ended).code).toBe(5)
+  })
+})
+
+describeWith('amqp', 'the supervisor beside a broker', (url) => {
+  it('leaves with the code of a process that could not start: another one could not either', async () => {
+    const text = "export default (app: any) => void app.service('mail-svc').on('task*', () => {})\n"
+    const cwd = folderWith({ 'handlers.ts': text })
+    const run = startCli(['run', 'handlers.ts', '--transport', url, '--store', 'sqlite:app.db'], { cwd })
+    const again = run.said('another one in').catch(() => {})
+    await Promise.race([run.ended, again])
+    run.signal('SIGTERM')
+    const { code, stdout, stderr } = await run.ended
+    expect(stdout).not.toContain('another one in')
+    expect(stderr).toContain("'task*'")
+    expect(code).toBe(2)
+  })
+
+  it('tries again where one service has started and the broker refuses another', async () => {
+    const [good, bad] = [`good-${randomUUID()}`, `bad-${randomUUID()}`]
+    const text = `export default (app: any) => {
+      for (const name of ['${good}', '${bad}']) app.service(name).on('task.created', () => {})
+    }\n`
+    const connection = await connect(url)
+    const channel = await connection.createChannel()
+    await channel.assertQueue(`${bad}.task.created`, { durable: true })
+    onTestFinished(async () => {
+      for (const name of [good, bad]) {
+        const destinations = [`_${name}.deadletter`, `_${name}.deadletter.quarantine`]
+        for (const queue of [`${name}.task.created`, ...destinations]) await channel.deleteQueue(queue)
+        await channel.deleteExchange(`${name}.task.created.dlx`)
+      }
+      await connection.close()
+    })
+    const cwd = folderWith({ 'handlers.ts': text })
+    const run = startCli(['run', 'handlers.ts', '--transport', url, '--store', 'sqlite:app.db'], { cwd })
+    await run.said('ended with code 1: another one in')
+    await channel.deleteQueue(`${bad}.task.created`)
+    await run.said(`started    ${bad}`)
+    expect((await stop(run)).code).toBe(0)
   })
 })
 

@@ -26,7 +26,7 @@ export const loadClient = async (): Promise<Client> => {
     client = await import('@platformatic/kafka')
   } catch (cause) {
     throw new ReprieveError('client_missing', 'kafka:// needs the package @platformatic/kafka', {
-      fix: 'npm install @platformatic/kafka',
+      fix: 'npm install @platformatic/kafka@2.12',
       cause,
     })
   }

@@ -4,6 +4,7 @@ import { checkDue } from '../../core/parcel.ts'
 import { keyOf } from './batches.ts'
 import { isRefusal, unavailable } from './errors.ts'
 import type { Door, Group } from './group.ts'
+import { AGAIN } from './headers.ts'
 import type { Slot } from './holding.ts'
 import { eventRecord, type Outgoing, parcelRecord } from './outgoing.ts'
 import type { Post } from './post.ts'
@@ -47,7 +48,8 @@ const homeOf = ({ group, door, wire }: Desk, { slot, settlement }: Entry): Outgo
     const { parcel } = settlement
     checkDue(parcel)
     const topic = group.later(parcel.due - wire.tools.clock.now())
-    return parcelRecord(topic, door.topic, parcel, slot.record && keyOf(slot.record))
+    const marks = slot.redelivered ? { [AGAIN]: '1' } : undefined
+    return parcelRecord(topic, door.topic, parcel, slot.record && keyOf(slot.record), marks)
   }
   const mail = mailOf(settlement)
   return mail && eventRecord(mail.to, mail.event)

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import * as client from '@platformatic/kafka'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -71,6 +72,41 @@ describe('the way round a broker', () => {
     const admin = adminOf([one.at], detours({ limit: () => undefined }))
     const asking = admin.metadata({ topics: [] }).catch(() => 'given up')
     expect(await Promise.race([asking, systemClock.sleep(300)])).toBeUndefined()
+  })
+})
+
+describe('a broker that dies while we sign on', () => {
+  /** Gives so many answers, each that it speaks nothing in particular, and is gone with the next question. */
+  const dyingAfter = async (answers: number) => {
+    const server = createServer((socket) => {
+      let asked = 0
+      socket.on('error', () => {})
+      socket.on('data', (request) => {
+        if (asked++ === answers) return void socket.resetAndDestroy()
+        const answer = Buffer.alloc(18)
+        answer.writeInt32BE(14)
+        request.copy(answer, 4, 8, 12) // the question that it belongs to
+        socket.write(answer)
+      })
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void server.close())
+    return `127.0.0.1:${(server.address() as { port: number }).port}`
+  }
+
+  it.each([0, 1])('fails whoever asks, and ends no process: after %i answers', async (answers) => {
+    const thrown: unknown[] = []
+    process.setUncaughtExceptionCaptureCallback((error) => void thrown.push(error))
+    onTestFinished(() => process.setUncaughtExceptionCaptureCallback(null))
+    const options = { clientId: 'test', bootstrapBrokers: [await dyingAfter(answers)], retries: 0 }
+    const sasl = { mechanism: 'PLAIN', username: 'ann', password: 'secret' } as const
+    const admin = goRound(new client.Admin({ ...options, sasl }), detours())
+    onTestFinished(() => admin.close())
+    const gone = once(admin, 'client:broker:disconnect')
+    await expect(admin.metadata({ topics: [] })).rejects.toThrow('Cannot connect to any broker')
+    await gone
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(thrown).toEqual([])
   })
 })
 

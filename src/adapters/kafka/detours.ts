@@ -52,6 +52,9 @@ export const goRound = <T extends Base>(instance: T, detours: Detours): T => {
     })
   }
 
+  // One that is cut while it signs on tells so twice, the second time when nobody listens any more; and that ends a process
+  instance.connections.on('connecting', ({ connection }) => void connection.on('error', () => {}))
+
   const inTime =
     (ask: Ask, ms: Millis, name: string): Ask =>
     (connection, ...more) => {

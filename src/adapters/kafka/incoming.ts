@@ -1,9 +1,10 @@
+import { textIn } from '../../core/binary-text.ts'
 import { fromMessage, type Message, STRUCTURED_TYPE } from '../../core/cloudevents.ts'
 import type { Event } from '../../core/event.ts'
 import type { Parcel } from '../../core/parcel.ts'
 import { decodeTrail, freshTrail } from '../../core/trail.ts'
 import { keyOf, type RawRecord } from './batches.ts'
-import { CONTENT_TYPE, INNER_TYPE, OURS, PREFIX, readTexts, SET_ASIDE, TRAIL, textIn } from './headers.ts'
+import { CONTENT_TYPE, INNER_TYPE, OURS, PREFIX, readTexts, SET_ASIDE, TRAIL } from './headers.ts'
 
 export interface Place {
   readonly topic: string

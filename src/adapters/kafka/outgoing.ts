@@ -1,9 +1,9 @@
+import { bytesOf } from '../../core/binary-text.ts'
 import { STRUCTURED_TYPE } from '../../core/cloudevents.ts'
 import type { Event } from '../../core/event.ts'
 import { copyId, type Parcel } from '../../core/parcel.ts'
 import { encodeTrail } from '../../core/trail.ts'
 import {
-  bytesOf,
   CONTENT_TYPE,
   COPY,
   DUE,

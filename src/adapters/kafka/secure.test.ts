@@ -41,14 +41,15 @@ describeOwnKafka('kafka behind TLS and passwords', () => {
   let sasl: number
   let both: number
   let mutual: number
+  let narrow: number
 
   beforeAll(async () => {
     if (!hasOpenssl) return
     files = makeCertificates(dir)
     const store = join(dir, 'store.pem')
     writeFileSync(store, readFileSync(files.server.key, 'utf8') + readFileSync(files.server.cert, 'utf8'))
-    ;[tls, sasl, both, mutual] = (await freePorts(4)) as [number, number, number, number]
-    const ports = { TLS: tls, SASL: sasl, BOTH: both, MUTUAL: mutual }
+    ;[tls, sasl, both, mutual, narrow] = (await freePorts(5)) as [number, number, number, number, number]
+    const ports = { TLS: tls, SASL: sasl, BOTH: both, MUTUAL: mutual, NARROW: narrow }
     const extra = Object.entries(ports).map(([name, port]) => `${name}://127.0.0.1:${port}`)
     const modules = 'org.apache.kafka.common.security'
     const users = Object.fromEntries(
@@ -69,7 +70,7 @@ describeOwnKafka('kafka behind TLS and passwords', () => {
         listeners: `${usual.listeners},${extra}`,
         'advertised.listeners': `${usual['advertised.listeners']},${extra}`,
         'listener.security.protocol.map':
-          'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,TLS:SSL,SASL:SASL_PLAINTEXT,BOTH:SASL_SSL,MUTUAL:SSL',
+          'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,TLS:SSL,SASL:SASL_PLAINTEXT,BOTH:SASL_SSL,MUTUAL:SSL,NARROW:SASL_PLAINTEXT',
         'sasl.enabled.mechanisms': 'PLAIN,SCRAM-SHA-256,SCRAM-SHA-512',
         'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
         'super.users': 'User:ANONYMOUS;User:ann;User:CN=client',
@@ -79,6 +80,8 @@ describeOwnKafka('kafka behind TLS and passwords', () => {
         'listener.name.mutual.ssl.truststore.type': 'PEM',
         'listener.name.mutual.ssl.truststore.location': files.ca,
         ...users,
+        'listener.name.narrow.sasl.enabled.mechanisms': 'PLAIN',
+        'listener.name.narrow.plain.sasl.jaas.config': users['listener.name.sasl.plain.sasl.jaas.config']!,
       }),
     })
   })
@@ -146,7 +149,16 @@ describeOwnKafka('kafka behind TLS and passwords', () => {
     expect((await refusal(`kafka://127.0.0.1:${tls}?ca=${files.stranger}`)).fix).toMatch(/'\?ca='/)
     expect((await refusal(`kafka://127.0.0.1:${tls}?tls=true`)).fix).toMatch(/REPRIEVE_KAFKA_CA/)
     expect((await refusal(`kafka://${kafka!.brokers[0]}?tls=true`)).fix).toMatch(/without TLS/)
-    expect((await refusal(`kafka://127.0.0.1:${tls}`)).fix).toMatch(/tls=true/)
+    for (const port of [tls, both]) {
+      expect((await refusal(`kafka://127.0.0.1:${port}`)).fix).toMatch(/tls=true/)
+      const named = await refusal(`kafka://ann:${ENCODED}@127.0.0.1:${port}`)
+      expect(named.fix).toMatch(/wants TLS write '\?tls=true'/)
+      expect(named.fix).not.toMatch(/do not take/)
+    }
+    const nameless = await refusal(`kafka://127.0.0.1:${both}?ca=${files.ca}`)
+    expect(nameless.fix).toMatch(/wants credentials name a user/)
+    const other = await refusal(`kafka://ann:${ENCODED}@127.0.0.1:${narrow}?sasl=scram-sha-512`)
+    expect(other.fix).toMatch(/do not take SCRAM-SHA-512.*'\?sasl='/)
     const absent = await refusal(`kafka://127.0.0.1:${tls}?ca=/nowhere/ca.pem`)
     expect(absent.message).toMatch(/'\/nowhere\/ca\.pem' of 'ca' .*ENOENT/)
   })
@@ -161,6 +173,32 @@ describeOwnKafka('kafka behind TLS and passwords', () => {
       `kafka://127.0.0.1:${mutual}?ca=${files.ca}&cert=${files.stranger}&key=${files.stranger.replace(/pem$/, 'key')}`,
     )
     expect(unknown.fix).toMatch(/certificate of ours/)
+  })
+
+  it('names the topics that a user may not see, and what to allow', async (test) => {
+    if (!hasOpenssl) return test.skip('openssl is not on this machine')
+    const url = `kafka://bob:${ENCODED}@127.0.0.1:${sasl}`
+    const world = realWorld(open, `kafka://${kafka!.brokers[0]}`, tools)
+    const to = makeSubscription(world)
+    const { transport } = await open(url, tools)
+    try {
+      for (const ask of [
+        () => transport.subscribe(to),
+        () => transport.publish(to.topic, makeEvents(world, 1)),
+      ]) {
+        const error: unknown = await ask().then(
+          () => 'it was allowed',
+          (reason: unknown) => reason,
+        )
+        expect(error).toMatchObject({ code: 'unavailable', message: expect.stringContaining(to.topic) })
+        expect(error).toHaveProperty(
+          'fix',
+          expect.stringMatching(/allow this user Describe.*reprieve doctor/),
+        )
+      }
+    } finally {
+      await transport.close()
+    }
   })
 
   it('the doctor tells a user whom the brokers allow little what else it needs', async (test) => {

@@ -90,6 +90,14 @@ export const topicsOf = ({ admin, settings, tools }: Wire): Topics => {
     }
     return true
   }
+  const notTold = (names: readonly string[], error: unknown) => {
+    const some =
+      names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ')
+    const fix = hasCode(error, CODE.topicNotAllowed)
+      ? "allow this user Describe on them, and what else it needs there: 'reprieve doctor' tells"
+      : undefined
+    return unavailable(settings.brokers, `asking for the topics ${some}`, error, fix)
+  }
   /** Asked one by one only where one of them is missing: the answer for several does not tell which. */
   const isMissing = async (name: string): Promise<boolean> => {
     try {
@@ -118,7 +126,7 @@ export const topicsOf = ({ admin, settings, tools }: Wire): Topics => {
           }),
         )
       } catch (error) {
-        if (!onlyExists(error)) throw notCreated(topics, error)
+        if (!onlyExists(error)) throw notCreated(settings.brokers, topics, error)
       }
     }
   }
@@ -145,9 +153,9 @@ export const topicsOf = ({ admin, settings, tools }: Wire): Topics => {
     try {
       if (await look(names)) return
     } catch (error) {
-      if (!isUnknownTopic(error)) throw notShown(settings.brokers, error)
+      if (!isUnknownTopic(error)) throw notTold(names, error)
       const missing = await Promise.all(names.map(isMissing)).catch((reason: unknown) => {
-        throw notShown(settings.brokers, reason)
+        throw notTold(names, reason)
       })
       await create(
         names.flatMap((name, i) => (missing[i] ? [fresh.find((each) => each.name === name)!] : [])),
@@ -180,7 +188,7 @@ export const topicsOf = ({ admin, settings, tools }: Wire): Topics => {
         return true
       } catch (error) {
         if (isUnknownTopic(error)) return false
-        throw notShown(settings.brokers, error)
+        throw notTold(names, error)
       }
     },
     widen: async (names, partitions) => {
@@ -221,14 +229,13 @@ const checkName = (name: string) => {
   })
 }
 
-const notShown = (brokers: readonly string[], cause: unknown): ReprieveError => {
-  const fix = hasCode(cause, CODE.topicNotAllowed) ? 'allow this user to see them (DESCRIBE)' : undefined
-  return unavailable(brokers, 'asking for topics', cause, fix)
-}
-
-const notCreated = (topics: readonly WantedTopic[], cause: unknown): ReprieveError => {
+const notCreated = (
+  brokers: readonly string[],
+  topics: readonly WantedTopic[],
+  cause: unknown,
+): ReprieveError => {
   const names = topics.map(({ name }) => name).join(', ')
-  const message = `kafka: could not create ${names}: ${reasonOf(cause)}`
+  const message = `kafka at ${brokers.join(', ')}: could not create ${names}: ${reasonOf(cause)}`
   if (hasCode(cause, CODE.invalidTopic)) return new ReprieveError('bad_rules', message, { cause })
   if (hasCode(cause, CODE.invalidReplication)) {
     return new ReprieveError('bad_url', message, {

@@ -80,6 +80,25 @@ describeWith('kafka', 'the kafka transport', (brokers) => {
     expect((await taken).map((delivery) => delivery.parcel)).toEqual([parcel])
   })
 
+  it('what was handed over before is still so when it was put off, and put off again', async () => {
+    const { transport } = await openSeen()
+    const to = makeSubscription(world)
+    const inlet = await transport.subscribe(to)
+    await transport.publish(to.topic, makeEvents(world, 1))
+    const putOff = async (delivery: Delivery) => {
+      const parcel = { ...delivery.parcel, due: systemClock.now() + 50 }
+      expect(await inlet.settle([{ do: 'later', delivery, parcel }])).toEqual(['done'])
+      return takeOne(world, inlet)
+    }
+    const first = await takeOne(world, inlet)
+    await inlet.settle([{ do: 'give back', delivery: first }])
+    const again = await takeOne(world, inlet)
+    expect(again.redelivered).toBe(true)
+    const later = await putOff(again)
+    expect(later.redelivered).toBe(true)
+    expect((await putOff(later)).redelivered).toBe(true)
+  })
+
   it('publishes more than one record batch may hold', async () => {
     const { transport } = await openSeen()
     const to = makeSubscription(world)

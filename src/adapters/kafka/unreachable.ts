@@ -1,5 +1,5 @@
 import type { ReprieveError } from '../../core/error.ts'
-import { branches, unavailable } from './errors.ts'
+import { branches, CODE, hasCode, unavailable } from './errors.ts'
 import type { Settings } from './settings.ts'
 
 const NOT_TRUSTED =
@@ -22,10 +22,13 @@ const mending = (error: unknown, { sasl, tls }: Settings): string | undefined =>
   if (sasl && all.some(({ message }) => /current SASL state|ILLEGAL_SASL_STATE/.test(message))) {
     return 'that port asks for no credentials: leave user and password out of the transport URL, or name the port that does'
   }
-  if (all.some(({ message }) => /suitable SASL mechanism|UNSUPPORTED_SASL_MECHANISM/.test(message))) {
+  if (hasCode(error, CODE.mechanismNotTaken)) {
     return `the brokers do not take ${sasl?.mechanism}: name one that they do by '?sasl=' in the transport URL`
   }
-  if (has(/^PLT_KFK_AUTHENTICATION$/) || all.some(({ message }) => /SASL/.test(message))) {
+  const isClosed = all.some(({ message }) => message === 'Connection closed')
+  // a server that hangs up has said nothing of credentials, though the client takes it for that
+  const isOfCredentials = has(/^PLT_KFK_AUTHENTICATION$/) || all.some(({ message }) => /SASL/.test(message))
+  if (hasCode(error, CODE.credentialsRefused) || (isOfCredentials && !isClosed)) {
     return (
       `mend user and password in the transport URL or in REPRIEVE_KAFKA_USER and REPRIEVE_KAFKA_PASSWORD, ` +
       `and '?sasl=' (now ${sasl?.mechanism ?? 'none'})`
@@ -42,7 +45,7 @@ const mending = (error: unknown, { sasl, tls }: Settings): string | undefined =>
     return `leave out '?tls=true' for a port without TLS, or name the brokers' TLS port; else ${LOOK}`
   }
   // a certificate is refused after the handshake: all that is heard of it may be the end of the connection
-  const isClosed = all.some(({ message }) => message === 'Connection closed')
+  if (tls && !sasl && isClosed) return `where that port wants credentials name a user; else ${LOOK}`
   if (tls && (isClosed || has(/^ERR_(SSL|OSSL)_/))) return LOOK
   if (!tls && !has(/^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH)$/)) {
     return "start Kafka; where that port wants TLS write '?tls=true', where it wants credentials name a user"

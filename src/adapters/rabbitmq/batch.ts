@@ -13,16 +13,47 @@ export interface Batch {
   /** Made when the first message comes back. */
   index?: ReadonlyMap<string, readonly number[]>
   left: number
+  /** So many were sent, or need not be. */
+  written: number
   moved: boolean
   over: boolean
+  /** There when its time was over before all were confirmed: whoever wants to know of those. */
+  unheard?: ReadonlyMap<number, (fate: Fate) => void>
   end(): void
 }
 
+/** What was sent and not confirmed in time: the broker may take it yet. By what it is the copy of. */
+export type Late = WeakMap<object, Promise<Fate>>
+
 export const settleFate = (batch: Batch, i: number, fate: Fate): void => {
-  if (batch.over) return
+  if (batch.over) return void batch.unheard?.get(i)?.(fate)
   batch.fates[i] = fate
   batch.moved = true
   if (--batch.left === 0) batch.end()
+}
+
+/**
+ * Its time is over. A copy that is on its way need not be sent again as long as its channel lives: a broker that takes
+ * nothing for an hour would else get one more of each with every try.
+ */
+export const giveUp = (batch: Batch, batches: Set<Batch>, late: Late, error: Error): void => {
+  const unheard = new Map<number, (fate: Fate) => void>()
+  for (const [i, { of }] of batch.items.entries()) {
+    if (batch.fates[i] !== undefined) continue
+    batch.fates[i] = error
+    if (!of || i >= batch.written || late.has(of)) continue
+    const { promise, resolve } = Promise.withResolvers<Fate>()
+    late.set(of, promise)
+    unheard.set(i, (fate) => {
+      if (fate !== 'kept') late.delete(of)
+      resolve(fate)
+      unheard.delete(i)
+      if (unheard.size === 0) batches.delete(batch)
+    })
+  }
+  batch.unheard = unheard
+  batch.end()
+  if (unheard.size > 0) batches.add(batch) // what is confirmed late may have come back before that
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Finding } from '../../contracts/doctor.ts'
+import type { Server } from './client.ts'
 import type { Said } from './questions.ts'
 
 /** What the doctor looks at. */
@@ -18,6 +19,13 @@ export const CHECKS = [
 ] as const
 export type Found = Finding<(typeof CHECKS)[number]>
 
+/** For people: days where it is days. */
+export const span = (ms: number): string => {
+  const hours = ms / 3_600_000
+  if (hours >= 24) return `${Math.round(hours / 2.4) / 10} days`
+  return hours >= 1 ? `${Math.round(hours * 10) / 10} hours` : `${ms / 1000} s`
+}
+
 const RESOURCE = /^(?:ACCESS_REFUSED - )?(?:(\w+) )?access to (\w+) '(.+?)' in vhost/
 export const DEFAULT_EXCHANGE = 'exchange amq.default'
 
@@ -31,6 +39,22 @@ export const down = (check: Found['check'], where: string, { text }: Said): Foun
   fix: 'start that node again; where it is lost for good take it out of the cluster (rabbitmqctl forget_cluster_node), and delete the queue with what was in it yourself',
 })
 
+const VHOST = '<vhost>'
+const USER = '<our user>'
+
+/** As a shell takes it. */
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
+
+/** Who lacks it, and where: known when all has been asked. */
+export const addressed = (finding: Found, { username = 'guest', vhost = '/' }: Server): Found => {
+  const { fix } = finding
+  if (!fix) return finding
+  const named = fix
+    .replace(VHOST, () => quoted(decodeURIComponent(vhost)))
+    .replace(USER, () => quoted(username))
+  return { ...finding, fix: named }
+}
+
 /** The broker names what it refuses: to declare a queue that dead-letters needs rights on more than the queue. */
 export const refused = (asked: string, right: string, { text }: Said): Found => {
   const [, access, kind, name] = RESOURCE.exec(text) ?? []
@@ -42,6 +66,6 @@ export const refused = (asked: string, right: string, { text }: Said): Found => 
     where: where === DEFAULT_EXCHANGE ? `${where} (the default exchange)` : where,
     what: `the user lacks the ${access ?? (other ? 'write' : right)} permission`,
     why: 'a service that needs it refuses to start, or can neither retry nor bury',
-    fix: 'rabbitmqctl set_permissions -p <vhost> <our user> <configure> <write> <read>, with patterns that take in this name',
+    fix: `rabbitmqctl set_permissions -p ${VHOST} ${USER} <configure> <write> <read>, with patterns that take in this name`,
   }
 }

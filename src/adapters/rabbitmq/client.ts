@@ -122,6 +122,9 @@ export interface Properties {
   readonly appId?: string
 }
 
+/** The server's own words, without the client's before them. */
+export const saidIn = ({ message }: Error): string => message.replace(/^.*with message "(.*)"$/s, '$1')
+
 /** What the client throws when the server closes a channel or connection. */
 export const replyCode = (error: unknown): number | undefined => {
   const code = (error as { code?: unknown } | undefined)?.code

@@ -1,4 +1,5 @@
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { createServer } from 'node:net'
+import { afterAll, afterEach, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { type FaultProxy, openProxy, type Tap } from '../../../test/faults/proxy.ts'
 import {
   deskAt,
@@ -131,7 +132,9 @@ describeWith('amqp', 'the connection to RabbitMQ', (url) => {
     wire.freeze()
     await expect(transport.publish(to.topic, [makeEvent()])).rejects.toThrow(/no confirm within 10000 ms/)
     await expect(inlet.lag()).rejects.toThrow(/no answer within 10000 ms/)
-    await expect(desk.transport(wire.url, hasty(6))).rejects.toThrow(/no answer within 10000 ms/)
+    const late = desk.transport(wire.url, hasty(6))
+    await expect(late).rejects.toThrow(/no answer within 10000 ms/)
+    await expect(late).rejects.toMatchObject({ fix: expect.stringMatching(/host and port/) })
     await transport.close()
     wire.admit()
     wire.cut()
@@ -200,6 +203,19 @@ describeWith('amqp', 'the connection to RabbitMQ', (url) => {
     await expect(refused).rejects.toMatchObject({ code: 'unavailable' })
     await expect(refused).rejects.toThrow(says)
     await expect(refused).rejects.not.toThrow(new RegExp(`${PASSWORD}|guest:guest`))
+  })
+
+  it('at the start something else listens there: it says so', async () => {
+    const server = createServer((socket) =>
+      socket.on('error', () => {}).end('HTTP/1.1 400 Bad Request\r\n\r\n'),
+    )
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void server.close())
+    const { port } = server.address() as { port: number }
+    await expect(desk.transport(`amqp://127.0.0.1:${port}`)).rejects.toMatchObject({
+      message: expect.stringContaining(`127.0.0.1 port ${port}`),
+      fix: expect.stringMatching(/host and port/),
+    })
   })
 
   it('no fact ever holds the credentials', () => {

@@ -17,16 +17,23 @@ export interface Home {
 export const copyOf = (settlement: Settlement, home: Home, now: Instant): Outgoing | undefined => {
   if (settlement.do === 'later') {
     checkDue(settlement.parcel)
-    return parcelTo(home.queue, settlement.parcel, now, settlement.delivery.broken)
+    const { broken, redelivered } = settlement.delivery
+    return { ...parcelTo(home.queue, settlement.parcel, now, broken, redelivered), of: settlement }
   }
   const mail = mailOf(settlement)
   const exchange = settlement.do === 'bury' ? home.burial : ''
-  return mail && writeEvent(mail.event, { exchange, key: mail.to })
+  return mail && { ...writeEvent(mail.event, { exchange, key: mail.to }), of: settlement }
 }
 
 /** To one queue and no other: at once by the default exchange, later through a tier. */
-export const parcelTo = (queue: string, parcel: Parcel, now: Instant, broken?: string): Outgoing => {
+export const parcelTo = (
+  queue: string,
+  parcel: Parcel,
+  now: Instant,
+  broken?: string,
+  again = false,
+): Outgoing => {
   const wait = parcel.due - now
   const to = { exchange: '', key: queue }
-  return writeParcel(parcel, wait > 0 ? { ...to, tier: tierFor(wait) } : to, broken)
+  return writeParcel(parcel, wait > 0 ? { ...to, tier: tierFor(wait) } : to, broken, again)
 }

@@ -1,5 +1,5 @@
 import type { NeededForeign } from '../../contracts/doctor.ts'
-import { down, type Found, refused } from './checks.ts'
+import { down, type Found, refused, span } from './checks.ts'
 import type { QueueOptions } from './client.ts'
 import type { Questions } from './questions.ts'
 
@@ -160,9 +160,3 @@ const risky = (where: string, what: string, why: string, fix: string): Found => 
   why,
   fix,
 })
-
-const span = (ms: number): string => {
-  const hours = ms / 3_600_000
-  if (hours >= 24) return `${Math.round(hours / 2.4) / 10} days`
-  return hours >= 1 ? `${Math.round(hours * 10) / 10} hours` : `${ms / 1000} s`
-}

@@ -103,6 +103,14 @@ describeWith('amqp', 'the doctor of a RabbitMQ', (url) => {
     ])
   })
 
+  it('tells hours as hours', async () => {
+    const service = uniqueName('svc')
+    const to = desk.subscription({ service, destinations: [{ name: `${service}.dlq`, expire: 3_600_000 }] })
+    expect(bad(await examine(url, needed(to))).map(({ what }) => what)).toEqual([
+      'the broker drops letters there after 1 hours, and the rules keep them for 7 days',
+    ])
+  })
+
   it('tells classic queues and a connection without heartbeat, where they were asked for', async () => {
     const findings = bad(await examine(`${url}?queue=classic&heartbeat=0`))
     expect(findings.map(({ check, level }) => `${level} ${check}`)).toEqual([
@@ -153,6 +161,12 @@ describeOwnBroker('the doctor of a RabbitMQ of our own', () => {
         expect.stringMatching(/exchange reprieve.events: the user lacks the write (and read )?permission/),
         'rabbitmq-permissions queue svc.made: the user lacks the configure permission',
         'rabbitmq-permissions queue svc.made: the user lacks the read permission',
+      ]),
+    )
+    const fixes = bad(await examine(as('poor'), needed(to))).map(({ fix }) => fix)
+    expect(new Set(fixes)).toEqual(
+      new Set([
+        expect.stringMatching(/^rabbitmqctl set_permissions -p '\/' 'poor' <configure> <write> <read>/),
       ]),
     )
     expect(JSON.stringify(await examine(as('poor'), needed(to)))).not.toContain('not-to-be-shown')
@@ -220,6 +234,12 @@ describeOwnBroker('the doctor of a RabbitMQ of our own', () => {
         "risky queue svc.dlq: its max-length is 100, by operator policy 'bound' and policy 'short'",
         "risky queue svc.dlq: its delivery-limit is 5, by operator policy 'bound' and policy 'short'",
       ])
+    // as docs/doctor.md asks for: no administrator
+    await own.control('add_user', 'watcher', 'not-to-be-shown')
+    await own.control('set_user_tags', 'watcher', 'monitoring')
+    await own.control('set_permissions', 'watcher', '^$', '^$', '.*')
+    vi.stubEnv('REPRIEVE_RABBITMQ_MANAGEMENT', management.replace('//', '//watcher:not-to-be-shown@'))
+    expect(await policies()).toContain("wrong queue svc.made: its message-ttl is 60000, by policy 'short'")
     await own.control('clear_policy', 'short')
     await own.control('clear_operator_policy', 'bound')
     vi.stubEnv('REPRIEVE_RABBITMQ_MANAGEMENT', management.replace('//', '//poor:not-to-be-shown@'))

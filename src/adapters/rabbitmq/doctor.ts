@@ -1,5 +1,5 @@
 import type { Doctor, Needed, Needs } from '../../contracts/doctor.ts'
-import { CHECKS, DEFAULT_EXCHANGE, down, type Found, refused } from './checks.ts'
+import { addressed, CHECKS, DEFAULT_EXCHANGE, down, type Found, refused, span } from './checks.ts'
 import { type Connection, type ExchangeOptions, loadClient, type QueueOptions } from './client.ts'
 import { examineForeign } from './doctor-foreign.ts'
 import { openLink } from './link.ts'
@@ -38,7 +38,7 @@ export const doctor: Doctor = {
       findings.push(...(await examinePolicies(needs, settings, process.env)))
       // in the end, for a broker with an alarm hears nothing more from who has published
       findings.push(...(await publishing(questions, link.blocked)))
-      return gathered(findings)
+      return gathered(findings).map((each) => addressed(each, settings.server))
     } finally {
       await link.close()
     }
@@ -129,7 +129,6 @@ function* times({ subscriptions }: Needs): Generator<Found> {
 }
 
 const minutes = (ms: number): string => `${Math.round(ms / 6000) / 10} min`
-const days = (ms: number): string => `${Math.round(ms / 8_640_000) / 10} days`
 
 function* retention(subscriptions: readonly Needed[]): Generator<Found> {
   const told = new Set<string>()
@@ -141,7 +140,7 @@ function* retention(subscriptions: readonly Needed[]): Generator<Found> {
         check: 'rabbitmq-retention',
         level: 'risky',
         where: name,
-        what: `the broker drops letters there after ${days(expire)}, and the rules keep them for ${days(keep)}`,
+        what: `the broker drops letters there after ${span(expire)}, and the rules keep them for ${span(keep)}`,
         why: 'a letter that no office takes over in that time is gone, with the event in it',
         fix: "make 'deadLetter.expire' as long as 'retention', or let an office run",
       }

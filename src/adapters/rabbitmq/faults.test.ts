@@ -122,6 +122,19 @@ describeOwnBroker('a RabbitMQ in trouble', () => {
     await transport.close()
   })
 
+  it('that forbids to read a destination: it is told which right is lacking', async () => {
+    await own.control('add_user', 'deaf', 'hidden')
+    await own.control('set_permissions', 'deaf', '.*', '.*', '^$')
+    const at = new URL(own.url)
+    Object.assign(at, { username: 'deaf', password: 'hidden' })
+    const transport = await desk.transport(at.href)
+    await expect(transport.collect({ name: 'deaf.dlq' })).rejects.toMatchObject({
+      message: expect.stringMatching(/can't consume 'deaf.dlq': ACCESS_REFUSED - access to queue 'deaf.dlq'/),
+      fix: expect.stringMatching(/read permission on 'deaf.dlq'/),
+    })
+    await transport.close()
+  })
+
   it('that closes a channel for an unsettled delivery: it is told, and the delivery comes again', async () => {
     await own.control('eval', `application:set_env(rabbit, consumer_timeout, ${CONSUMER_TIMEOUT}).`)
     await own.control('eval', 'application:set_env(rabbit, channel_tick_interval, 1000).')

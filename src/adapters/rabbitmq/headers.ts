@@ -1,3 +1,4 @@
+import { textIn } from '../../core/binary-text.ts'
 import { STRUCTURED_TYPE } from '../../core/cloudevents.ts'
 import type { Event } from '../../core/event.ts'
 
@@ -16,6 +17,8 @@ const OURS = 'x-reprieve-'
 export const TRAIL = `${OURS}trail`
 export const DUE = `${OURS}due`
 export const BROKEN = `${OURS}broken`
+/** Of a copy: what it was made of had been handed over before. Else nobody would ask the ledger what became of it then. */
+export const AGAIN = `${OURS}again`
 export const DATA = `${OURS}data`
 export const EMPTY = 'empty'
 /** The content type, where the AMQP property can't hold it or would make the message a structured one. */
@@ -89,7 +92,7 @@ export const textOf = (value: unknown): string | undefined => (typeof value === 
 
 const asText = (value: unknown): string => {
   if (typeof value === 'string') return value
-  if (Buffer.isBuffer(value)) return value.toString('utf8')
+  if (Buffer.isBuffer(value)) return textIn(value)
   if (typeof value !== 'object' || value === null) return String(value)
   // how the client shows AMQP's own types
   const typed = value as { '!'?: unknown; value?: unknown }

@@ -56,6 +56,8 @@ export const openTransport = async (
   )
   const into = openLink(client, settings, tools)
   const outlet = openOutlet(out, exchange, tools, counts)
+  // a channel of their own: one waits with all it was given for a queue that does not answer
+  const copies = openOutlet(out, exchange, tools, counts)
   const inlets = new Set<Inlet>()
   let closed = false
 
@@ -64,7 +66,7 @@ export const openTransport = async (
 
   const openDoor = async (door: Door): Promise<Inlet> => {
     if (closed) throw closedError(place)
-    const inlet = await openInlet(door, into, outlet, tools, counts)
+    const inlet = await openInlet(door, into, copies, tools, counts)
     if (closed) {
       await inlet.close()
       throw closedError(place)
@@ -102,7 +104,7 @@ export const openTransport = async (
         ...(first && { net: { service: to.service, topic: to.topic, destination: first.name } }),
         declare: declareSubscription(to, exchange, settings.queue),
       })
-      await outlet.foresee()
+      await copies.foresee()
       return inlet
     },
     collect: async (destination) =>
@@ -131,6 +133,7 @@ export const openTransport = async (
       closed = true
       await Promise.all([...inlets].map((inlet) => inlet.close()))
       outlet.close()
+      copies.close()
       await Promise.all([out.close(), into.close()])
     },
   }

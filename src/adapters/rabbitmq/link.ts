@@ -15,6 +15,8 @@ export interface Link {
   patiently(): Promise<Connection>
   /** Why the broker takes no publishes at the moment, if so. */
   blocked(): string | undefined
+  /** Resolves when it takes them, or the connection that it held up is over. */
+  unblocked(): Promise<void>
   close(): Promise<void>
 }
 
@@ -30,10 +32,15 @@ export const openLink = (
   const { place } = settings
   let current: Connection | undefined
   let connecting: Promise<Connection> | undefined
-  let blocked: string | undefined
+  let blocked: { readonly why: string; readonly over: PromiseWithResolvers<void> } | undefined
   let closed = false
   /** Ends every socket that is left. */
   const over = new AbortController()
+
+  const unblock = (): void => {
+    blocked?.over.resolve()
+    blocked = undefined
+  }
 
   const connect = async (): Promise<Connection> => {
     const hangUp = new AbortController()
@@ -51,17 +58,17 @@ export const openLink = (
       reason = error
     })
     connection.on('close', (error) => {
-      if (current === connection) current = undefined
-      blocked = undefined
+      if (current === connection) {
+        current = undefined
+        unblock()
+      }
       hangUp.abort(OVER) // the client only says good-bye, and waits for an answer that may never come
       if (!closed) lost(unavailable(place, 'the connection was lost', reason ?? error))
     })
     connection.on('blocked', (why) => {
-      blocked = why
+      blocked = { why, over: blocked?.over ?? Promise.withResolvers() }
     })
-    connection.on('unblocked', () => {
-      blocked = undefined
-    })
+    connection.on('unblocked', unblock)
     if (isClosed(connection)) {
       hangUp.abort(OVER)
       throw unavailable(place, 'it closed the connection as soon as it was open')
@@ -94,7 +101,8 @@ export const openLink = (
         }
       }
     },
-    blocked: () => blocked,
+    blocked: () => blocked?.why,
+    unblocked: async () => blocked?.over.promise,
     close: async () => {
       closed = true
       // a server that does not answer must not keep us from leaving

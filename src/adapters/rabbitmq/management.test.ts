@@ -10,9 +10,10 @@ const settings = readUrl('amqp://host')
 const needs: Needs = { subscriptions: [], foreign: [{ name: 'theirs', keep: 1000 }] } as unknown as Needs
 
 /** A management API whose only queue has this policy. */
-const api = async (definition: object): Promise<string> => {
+const api = async (definition: object, refuses: RegExp = /^$/): Promise<string> => {
   const server = createServer((request, response) => {
     const flags = request.url!.endsWith('feature-flags')
+    if (refuses.test(request.url!)) response.statusCode = 401
     response.setHeader('content-type', 'application/json')
     response.end(JSON.stringify(flags ? [] : { policy: 'p', effective_policy_definition: definition }))
   })
@@ -31,6 +32,18 @@ it.each([
   const at = await api({ 'delivery-limit': limit })
   const found = await examinePolicies(needs, settings, { [MANAGEMENT]: at })
   expect(found.map((each) => each.level)).toEqual([level])
+})
+
+it('policies are looked at by a user to whom feature flags are not told, and it says so', async () => {
+  const at = await api({ 'delivery-limit': 5 }, /feature-flags$/)
+  const found = await examinePolicies(needs, settings, { [MANAGEMENT]: at })
+  expect(found.map(({ level, where, what }) => `${level} ${where}: ${what}`)).toEqual([
+    "risky queue theirs: its delivery-limit is 5, by policy 'p'",
+    "fine feature flags: not looked at: it answers 401 to the user 'guest', for they are told to administrators",
+  ])
+  const none = { subscriptions: [] }
+  const refused = await examinePolicies(none, settings, { [MANAGEMENT]: await api({}, /./) })
+  expect(refused.map(({ level }) => level)).toEqual(['risky'])
 })
 
 it.each([

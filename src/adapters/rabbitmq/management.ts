@@ -22,23 +22,34 @@ export const examinePolicies = async (
   if (!at) return [unseen()]
   const ask = asking(at, settings)
   try {
-    const flags = (await ask('feature-flags')) as readonly { name: string; state: string }[] | undefined
-    const found = [...features(flags ?? [])]
+    const flags = await ask('feature-flags').then(
+      (told) => told as readonly Flag[] | undefined,
+      (error: Error) => error,
+    )
+    const found = flags instanceof Error ? [] : [...features(flags ?? [])]
     const vhost = encodeURIComponent(decodeURIComponent(settings.server.vhost ?? '/'))
     let seen = 0
-    for (const queue of queuesOf(needs)) {
+    const queues = [...queuesOf(needs)]
+    for (const queue of queues) {
       const told = (await ask(`queues/${vhost}/${encodeURIComponent(queue.name)}`)) as Told | undefined
       if (!told) continue
       seen++
       found.push(...harm(queue, told))
     }
+    // nothing else was asked: whether this user is heard at all is not known
+    if (flags instanceof Error && queues.length === 0) return [unasked(flags)]
     const what = `${seen} queues: no policy makes them drop anything before its time`
-    return found.length > 0
-      ? found
-      : [{ check: 'rabbitmq-policies', level: 'fine', where: 'management API', what }]
+    if (found.length === 0)
+      found.push({ check: 'rabbitmq-policies', level: 'fine', where: 'management API', what })
+    return flags instanceof Error ? [...found, untold(flags)] : found
   } catch (error) {
     return [unasked(error as Error)]
   }
+}
+
+interface Flag {
+  readonly name: string
+  readonly state: string
 }
 
 interface Told {
@@ -103,7 +114,13 @@ function* harm({ name, keeps, keep, unsettled }: Asked, told: Told): Generator<F
   }
   for (const key of ['max-length', 'max-length-bytes']) {
     if (key in definition)
-      yield found('risky', key, 'when it is full, new ones are refused or old ones dropped')
+      yield found(
+        'risky',
+        key,
+        keeps === 'events'
+          ? 'when it is full, new ones are refused or old ones dropped; retries that it refuses hold up those of all others in the tiers'
+          : 'when it is full, new ones are refused or old ones dropped',
+      )
   }
   const limit = number('delivery-limit')
   // from 4.0 on a negative one is none
@@ -126,7 +143,7 @@ function* harm({ name, keeps, keep, unsettled }: Asked, told: Told): Generator<F
 /** Both are part of every later server; on an older one an operator may have left them off. */
 const NEEDED = ['quorum_queue', 'stream_queue']
 
-function* features(flags: readonly { name: string; state: string }[]): Generator<Found> {
+function* features(flags: readonly Flag[]): Generator<Found> {
   for (const { name, state } of flags) {
     if (state !== 'disabled' || !NEEDED.includes(name)) continue
     yield {
@@ -170,6 +187,13 @@ const unseen = (): Found => ({
   level: 'fine',
   where: 'policies',
   what: `not looked at, for AMQP tells none: a time to live, a length, an expiry or a delivery limit that a policy gives to our queues is not seen. Name the management API in ${MANAGEMENT}, or look yourself: ${LOOK}`,
+})
+
+const untold = ({ message }: Error): Found => ({
+  check: 'rabbitmq-policies',
+  level: 'fine',
+  where: 'feature flags',
+  what: `not looked at: ${message}, for they are told to administrators`,
 })
 
 const unasked = ({ message, cause }: Error): Found => ({

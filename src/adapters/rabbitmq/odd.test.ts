@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { deskAt, take } from '../../../test/rabbitmq/desk.ts'
 import { describeWith } from '../../../test/services/urls.ts'
+import { bytesOf } from '../../core/binary-text.ts'
 import type { Failure } from '../../core/failure.ts'
 import { extendTrail } from '../../core/trail.ts'
 import type { Message, Properties } from './client.ts'
@@ -109,6 +110,14 @@ describe('a message with headers named like ours', () => {
     expect(broken).toBeUndefined()
     expect(parcel).toMatchObject({ due: NOW, trail: { spent: 0 }, event: { id: 'm', type: 'k' } })
   })
+})
+
+it('a header of bytes is text where it is, and else shown whole', () => {
+  const bytes = Buffer.from([0, 255, 254])
+  const { parcel } = readMessage(message({ name: Buffer.from('Zoë'), hash: bytes }), from, NOW)
+  const { name, hash } = parcel.event.headers
+  expect(name).toBe('Zoë')
+  expect(bytesOf(hash!)).toEqual(bytes)
 })
 
 it('a message that can not be read at all is handed over as broken, with its bytes', () => {

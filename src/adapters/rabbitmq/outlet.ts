@@ -2,7 +2,7 @@ import type { Tools } from '../../contracts/tools.ts'
 import { ReprieveError } from '../../core/error.ts'
 import type { Millis } from '../../core/time.ts'
 import { within } from '../../core/within.ts'
-import { type Batch, type Fate, markReturned, settleFate, throughOf } from './batch.ts'
+import { type Batch, type Fate, giveUp, type Late, markReturned, settleFate, throughOf } from './batch.ts'
 import { type ConfirmChannel, type Connection, replyCode } from './client.ts'
 import type { Counts } from './counts.ts'
 import type { Link } from './link.ts'
@@ -13,7 +13,7 @@ import { declareExchange, declareOn, declareTier } from './topology.ts'
 import { closedError, isUnavailable, unavailable } from './unreachable.ts'
 import type { Outgoing } from './write.ts'
 
-/** The way out: everything that is published goes through one channel that confirms. */
+/** A way out: everything that is published by it goes through one channel that confirms. */
 export interface Outlet {
   /** One fate each, in order; it never rejects. `first` is asked before anything is sent, within the same time. */
   send(items: readonly Outgoing[], first?: Asked): Promise<readonly Fate[]>
@@ -31,6 +31,7 @@ interface Open {
   readonly connection: Connection
   readonly channel: ConfirmChannel
   readonly batches: Set<Batch>
+  readonly late: Late
   /** The tiers that are known to exist. */
   readonly tiers: Set<Millis>
   foreseen: Promise<void> | undefined
@@ -66,6 +67,7 @@ export const openOutlet = (link: Link, exchange: string, tools: Tools, counts: C
       connection,
       channel,
       batches: new Set(),
+      late: new WeakMap(),
       tiers: new Set(),
       foreseen: undefined,
       full: undefined,
@@ -122,6 +124,7 @@ export const openOutlet = (link: Link, exchange: string, tools: Tools, counts: C
     open !== undefined && items.every(({ tier }) => tier === undefined || open!.tiers.has(tier))
 
   const prepare = async (items: readonly Outgoing[], first: Asked | undefined): Promise<Ready> => {
+    await link.unblocked() // what it does not take now it would have twice when it is sent again
     const mine = open ?? (await reopen())
     await first?.(mine.connection)
     const refused = new Map<Millis, Error>()
@@ -141,7 +144,7 @@ export const openOutlet = (link: Link, exchange: string, tools: Tools, counts: C
   /** All of it has one time: to connect, to open a channel, to declare. */
   const ready = async (items: readonly Outgoing[], first: Asked | undefined): Promise<Ready> => {
     if (closed) throw closedError(place)
-    if (!first && isReadyFor(items)) return { mine: open!, refused: NOTHING }
+    if (!first && isReadyFor(items) && link.blocked() === undefined) return { mine: open!, refused: NOTHING }
     const late = () => unavailable(place, `not ready to send within ${PATIENCE} ms`)
     try {
       return await within(clock, PATIENCE, prepare(items, first), late)
@@ -176,6 +179,7 @@ export const openOutlet = (link: Link, exchange: string, tools: Tools, counts: C
         fates: new Array(items.length),
         unroutable: new Set(),
         left: items.length,
+        written: 0,
         moved: false,
         over: false,
         end: () => {
@@ -187,7 +191,7 @@ export const openOutlet = (link: Link, exchange: string, tools: Tools, counts: C
       }
       mine.batches.add(batch)
       void write(mine, batch, without)
-      if (!batch.over) void watch(batch, done.signal)
+      if (!batch.over) void watch(mine, batch, done.signal)
     })
   }
 
@@ -198,6 +202,12 @@ export const openOutlet = (link: Link, exchange: string, tools: Tools, counts: C
       if (mine.full) await mine.full.promise
       if (batch.over) return
       const item = batch.items[i]!
+      batch.written = i + 1
+      const late = item.of && mine.late.get(item.of)
+      if (late) {
+        void late.then((fate) => settleFate(batch, i, fate))
+        continue
+      }
       const undeclared = item.tier === undefined ? undefined : without.get(item.tier)
       if (undeclared) {
         settleFate(batch, i, undeclared)
@@ -225,15 +235,14 @@ export const openOutlet = (link: Link, exchange: string, tools: Tools, counts: C
   }
 
   /** The broker has `PATIENCE` for each step forward, not for the whole of a large batch. */
-  const watch = async (batch: Batch, signal: AbortSignal): Promise<void> => {
+  const watch = async (mine: Open, batch: Batch, signal: AbortSignal): Promise<void> => {
     do {
       batch.moved = false
       await clock.sleep(PATIENCE, signal)
     } while (batch.moved && !batch.over)
     if (batch.over) return
     const error = heldUp() ?? unavailable(place, `no confirm within ${PATIENCE} ms`)
-    for (let i = 0; i < batch.items.length; i++) batch.fates[i] ??= error
-    batch.end()
+    giveUp(batch, mine.batches, mine.late, error)
   }
 
   const refused = (mine: Open, { body }: Outgoing, error?: Error): Error => {

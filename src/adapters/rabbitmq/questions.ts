@@ -9,6 +9,7 @@ import {
   type Message,
   type QueueOptions,
   replyCode,
+  saidIn,
 } from './client.ts'
 import { openWithin, PATIENCE } from './patience.ts'
 
@@ -71,7 +72,7 @@ export const questionsOf = (connection: Connection, { clock, dice }: Tools): Que
     } catch (error) {
       const code = replyCode(error)
       if (code === undefined) throw error
-      return { code, text: (error as Error).message.replace(/^.*with message "(.*)"$/s, '$1') }
+      return { code, text: saidIn(error as Error) }
     } finally {
       void closeQuietly(channel)
     }

@@ -8,6 +8,7 @@ import { decodeTrail, freshTrail, type Trail } from '../../core/trail.ts'
 import { unfit } from './carried.ts'
 import type { Message, Properties } from './client.ts'
 import {
+  AGAIN,
   BROKEN,
   DATA,
   DUE,
@@ -87,7 +88,7 @@ const readAny = (
       trail === undefined || trail.length > LONGEST_TRAIL
         ? { event, trail: trailOf(headers), due: now }
         : { event, trail: decodeTrail(trail), due: due > 0 ? due : now },
-    redelivered: fields.redelivered || isCounted(raw['x-delivery-count']),
+    redelivered: fields.redelivered || isCounted(raw['x-delivery-count']) || raw[AGAIN] !== undefined,
     ...(why !== undefined && { broken: why.slice(0, LONGEST_REASON) }),
   }
 }

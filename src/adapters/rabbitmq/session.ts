@@ -1,7 +1,7 @@
 import type { Clock } from '../../contracts/tools.ts'
 import type { Delivery } from '../../contracts/transport.ts'
 import { within } from '../../core/within.ts'
-import { type Connection, closeQuietly, type Message } from './client.ts'
+import { type Connection, closeQuietly, type Message, replyCode, saidIn } from './client.ts'
 import type { Counts } from './counts.ts'
 import { openWithin, PATIENCE, parting } from './patience.ts'
 import { freshTags } from './tags.ts'
@@ -89,7 +89,7 @@ export const beginSession = async (
     await within(clock, PATIENCE, start(), late)
   } catch (error) {
     void closeQuietly(channel)
-    throw unavailable(place, `can't consume '${queue}'`, error)
+    throw notConsumed(place, queue, error)
   }
 
   return {
@@ -132,3 +132,10 @@ const SOONER =
   "let deliveries be settled sooner: a shorter 'timeout' for handlers, a smaller 'window', a larger 'concurrency'; or raise consumer_timeout on the broker"
 
 const tagged = (deliveryTag: number) => ({ fields: { deliveryTag } })
+
+const notConsumed = (place: string, queue: string, error: unknown): Error => {
+  const what = `can't consume '${queue}'`
+  if (!(error instanceof Error) || replyCode(error) !== 403) return unavailable(place, what, error)
+  const fix = `give the user read permission on '${queue}'`
+  return unavailable(place, `${what}: ${saidIn(error)}`, error, { fix })
+}

@@ -34,7 +34,7 @@ export const readUrl = (url: string, env: Environment = {}): Settings => {
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   const protocol = parsed?.protocol.slice(0, -1)
   if (!parsed?.hostname || (protocol !== 'amqp' && protocol !== 'amqps')) {
-    throw refuse('this is not an amqp:// or amqps:// URL with a host in it')
+    throw refuse('this is not an amqp:// or amqps:// URL with a host, and a port up to 65535 if any')
   }
   const asked = parsed.searchParams
   for (const name of asked.keys()) if (!KNOWN.includes(name)) throw refuse(`${parameter(name)} is not known`)

@@ -155,6 +155,23 @@ const settling = (url: string, type: string): void => {
     expect(left.every(({ redelivered }) => redelivered)).toBe(true)
   })
 
+  it('what was handed over before is still so when it was put off, and put off again', async () => {
+    const { inlet, deliveries } = await start(1)
+    const putOff = async (delivery: Delivery) => {
+      const parcel = { ...delivery.parcel, due: Date.now() + 50 }
+      expect(await inlet.settle([{ do: 'later', delivery, parcel }])).toEqual(['done'])
+      return takeOne(inlet)
+    }
+    const fresh = await putOff(deliveries[0]!)
+    expect(fresh.redelivered).toBe(false)
+    await inlet.settle([{ do: 'give back', delivery: fresh }])
+    const again = await takeOne(inlet)
+    expect(again.redelivered).toBe(true)
+    const later = await putOff(again)
+    expect(later.redelivered).toBe(true)
+    expect((await putOff(later)).redelivered).toBe(true)
+  })
+
   it('a broken record that is put off comes back broken', async () => {
     const to = desk.subscription()
     const transport = await desk.transport(at.href)

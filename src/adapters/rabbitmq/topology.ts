@@ -10,6 +10,7 @@ import {
   isDown,
   type QueueOptions,
   replyCode,
+  saidIn,
 } from './client.ts'
 import { bindingOf, exchangeOfDead, HOME, HOMELESS, queueOf, tierName } from './names.ts'
 import { openWithin, PATIENCE } from './patience.ts'
@@ -168,7 +169,7 @@ const VALUES = /received (.+) but current is (.+)$/
 
 const explain = (error: Error, place: string): Error => {
   if (error instanceof ReprieveError) return error
-  const said = error.message.replace(/^.*with message "(.*)"$/s, '$1')
+  const said = saidIn(error)
   const code = replyCode(error)
   if (code === 406 || code === 405) {
     const [, setting, kind, name] = DIFFERS.exec(said) ?? []

@@ -20,8 +20,11 @@ export const closedError = (place: string): ReprieveError =>
 /** What keeps us from connecting, and how to mend it. Never with a secret: the client's own words hold none. */
 export const unreachable = (error: NodeJS.ErrnoException, { server, place }: Settings): Error => {
   if (error instanceof ReprieveError) return error
-  const [what, fix] = explain(error, server) ?? [`can't connect to ${server.hostname} port ${server.port}`]
-  return unavailable(place, what, error, fix ? { fix } : {})
+  const [what, fix] = explain(error, server) ?? [
+    `can't connect to ${server.hostname} port ${server.port}: ${error.message}`,
+    'look whether RabbitMQ is well and can be reached from here, or mend host and port in the transport URL',
+  ]
+  return unavailable(place, what, error, { fix })
 }
 
 const NOT_TRUSTED =

@@ -4,7 +4,18 @@ import { copyId, type Parcel } from '../../core/parcel.ts'
 import type { Millis } from '../../core/time.ts'
 import { encodeTrail } from '../../core/trail.ts'
 import type { PublishOptions } from './client.ts'
-import { BROKEN, DATA, DUE, EMPTY, escapeHeaders, PREFIX, TRAIL, TYPE, typeIsPlain } from './headers.ts'
+import {
+  AGAIN,
+  BROKEN,
+  DATA,
+  DUE,
+  EMPTY,
+  escapeHeaders,
+  PREFIX,
+  TRAIL,
+  TYPE,
+  typeIsPlain,
+} from './headers.ts'
 
 /** A message on its way: to an exchange under a key, or into a tier that passes it on under that key. */
 export interface Outgoing {
@@ -13,6 +24,8 @@ export interface Outgoing {
   readonly key: string
   readonly body: Buffer
   readonly options: PublishOptions
+  /** What it is the copy of: tried again it is still the same one. */
+  readonly of?: object
 }
 
 export interface To {
@@ -29,12 +42,13 @@ export const writeEvent = (event: Event, to: To, id = event.id): Outgoing => {
   return compose(headers as Record<string, string>, body, contentType, to, id)
 }
 
-export const writeParcel = (parcel: Parcel, to: To, broken?: string): Outgoing => {
+export const writeParcel = (parcel: Parcel, to: To, broken?: string, again = false): Outgoing => {
   const message = toMessage(escapeHeaders(parcel.event), PREFIX)
   const headers = message.headers as Record<string, string>
   headers[TRAIL] = encodeTrail(parcel.trail)
   headers[DUE] = String(parcel.due)
   if (broken !== undefined) headers[BROKEN] = broken
+  if (again) headers[AGAIN] = '1'
   return compose(headers, message.body, message.contentType, to, copyId(parcel))
 }
 

@@ -1,7 +1,9 @@
 import type { About, Fact, Journal } from '../../contracts/journal.ts'
+import { ReprieveError } from '../../core/error.ts'
 import type { Failure } from '../../core/failure.ts'
 import { QUIET_JOBS } from '../../office/index.ts'
 import { alertText } from './alert.ts'
+import { withoutFix } from './fix.ts'
 import { inert } from './inert.ts'
 import { bad, calm, good, strong, warn } from './paint.ts'
 import { sayJson } from './say.ts'
@@ -92,7 +94,9 @@ const lineOf = (fact: Fact, failure: Failure | undefined): string | undefined =>
     case 'trouble': {
       const again = fact.retryIn === undefined ? '' : `, again in ${span(fact.retryIn)}`
       const whose = fact.about ? `  ${who(fact.about)}` : ''
-      return `${verb('trouble', bad)}${inert(fact.where)}: ${inert(fact.error.message)}${again}${whose}`
+      const fix = fact.error instanceof ReprieveError && fact.error.fix
+      const mending = fix ? `; fix: ${inert(fix)}` : ''
+      return `${verb('trouble', bad)}${inert(fact.where)}: ${inert(withoutFix(fact.error))}${again}${whose}${mending}`
     }
     case 'breaker':
       return `${verb('breaker', fact.to === 'closed' ? good : warn)}${inert(fact.name)}  ${fact.from} → ${fact.to}`

@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { deskAt, hasty, makeEvent, takeOne } from '../../../test/rabbitmq/desk.ts'
+import { describeOwnBroker, type OwnBroker, ownBroker } from '../../../test/rabbitmq/own-broker.ts'
+import type { Settlement } from '../../contracts/transport.ts'
+import { queueOf, tierName } from './names.ts'
+
+const MINUTE = 60_000
+const TRIES = 3
+
+describeOwnBroker('a RabbitMQ that confirms nothing for longer than it is waited for', () => {
+  let own: OwnBroker
+  const desk = deskAt(() => own.url)
+
+  beforeAll(async () => {
+    own = await ownBroker()
+  })
+  afterAll(() => own?.close())
+
+  const waitingIn = async (queue: string) => (await (await desk.channel()).checkQueue(queue)).messageCount
+
+  /** A delivery that is to wait in a tier of its own, and a transport whose patience is soon over. */
+  const retry = async (minutes: number) => {
+    const clock = hasty(8)
+    const to = desk.subscription()
+    await (await (await desk.transport()).subscribe(to)).close() // what it needs is made in peace
+    const transport = await desk.transport(own.url, clock)
+    const inlet = await transport.subscribe(to)
+    await transport.publish(to.topic, [makeEvent()])
+    const delivery = await takeOne(inlet)
+    const parcel = { ...delivery.parcel, due: clock.now() + minutes * MINUTE }
+    const settlement: Settlement = { do: 'later', delivery, parcel }
+    const tier = tierName(minutes * MINUTE)
+    return { to, transport, tier, settle: async () => (await inlet.settle([settlement]))[0] }
+  }
+
+  it('for want of memory: what is tried again and again is there once', async () => {
+    const { to, transport, tier, settle } = await retry(60)
+    const event = makeEvent()
+    const publish = () => transport.publish(to.topic, [event])
+    await own.alarm(true)
+    try {
+      for (let n = 0; n < TRIES; n++) expect(await settle()).toMatchObject({ code: 'unavailable' })
+      for (let n = 0; n < TRIES; n++) await expect(publish()).rejects.toThrow(/takes no messages.*memory/)
+    } finally {
+      await own.alarm(false)
+    }
+    await expect.poll(settle).toBe('done')
+    await publish()
+    expect(await waitingIn(tier)).toBe(1)
+    await transport.close()
+    expect(await waitingIn(queueOf(to))).toBe(1)
+  })
+
+  it('for its queue stands still: a copy that is tried again and again is there once', async () => {
+    const { to, transport, tier, settle } = await retry(30)
+    const leader = `'%2F_${tier}'`
+    await own.control('eval', `sys:suspend(${leader}).`)
+    try {
+      for (let n = 0; n < TRIES; n++) expect(await settle()).toMatchObject({ code: 'unavailable' })
+    } finally {
+      await own.control('eval', `sys:resume(${leader}).`)
+    }
+    // confirmed while nobody waited for it
+    await expect.poll(() => waitingIn(tier)).toBe(1)
+    expect(await settle()).toBe('done')
+    expect(await waitingIn(tier)).toBe(1)
+    await transport.close()
+    expect(await waitingIn(queueOf(to))).toBe(0)
+  })
+
+  it('and then finds no queue for it: it is not taken for kept', async () => {
+    const { transport, tier, settle } = await retry(10)
+    await own.alarm(true)
+    try {
+      expect(await settle()).toMatchObject({ code: 'unavailable' })
+      await (await desk.channel()).deleteQueue(tier)
+    } finally {
+      await own.alarm(false)
+    }
+    await expect.poll(settle).toBe('done')
+    expect(await waitingIn(tier)).toBe(1)
+    await transport.close()
+  })
+
+  it('for the queue that others publish to stands still: what was taken finds a new home all the same', async () => {
+    const { transport, settle } = await retry(15)
+    const stuck = desk.subscription()
+    await (await desk.transport()).subscribe(stuck)
+    const leader = `'%2F_${queueOf(stuck)}'`
+    await own.control('eval', `sys:suspend(${leader}).`)
+    try {
+      // the broker waits with all that its channel says for a queue that it has not spoken to before
+      const publishing = transport.publish(stuck.topic, [makeEvent()])
+      const [published, settled] = await Promise.allSettled([publishing, settle()])
+      expect(published.status).toBe('rejected')
+      expect(settled).toMatchObject({ value: 'done' })
+    } finally {
+      await own.control('eval', `sys:resume(${leader}).`)
+    }
+    await transport.close()
+  })
+})
