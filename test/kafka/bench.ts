@@ -21,6 +21,12 @@ export const hastyClock: Clock = {
   sleep: (ms, signal) => systemClock.sleep(ms / 20, signal),
 }
 
+/** What is looked at every half minute is looked at every two seconds. */
+export const soonClock: Clock = {
+  ...systemClock,
+  sleep: (ms, signal) => systemClock.sleep(ms === 30_000 ? 2_000 : ms, signal),
+}
+
 /** Transports on real brokers, closed and cleaned up after at the end of the tests; and what the brokers say. */
 export const kafkaBench = (brokers: string, query = '') => {
   const url = `kafka://${brokers}${query}`

@@ -1,26 +1,18 @@
 import { expect, it } from 'vitest'
-import { kafkaBench } from '../../../test/kafka/bench.ts'
+import { kafkaBench, soonClock } from '../../../test/kafka/bench.ts'
 import { makeTopic } from '../../../test/kafka/make-topic.ts'
 import { describeWith } from '../../../test/services/urls.ts'
-import type { Clock } from '../../contracts/tools.ts'
 import type { Inlet, Settlement, Subscription } from '../../contracts/transport.ts'
 import { ackAll, idsOf, makeEvents, makeSubscription, take, takeOne } from '../../testing/trials/kit.ts'
 import { failedOnce } from '../../testing/trials/samples.ts'
-import { systemClock } from '../system/clock.ts'
 import { offsetsOf } from './offsets.ts'
 import { retryTopics } from './tiers.ts'
-
-/** What is looked at every half minute is looked at every two seconds. */
-const soon: Clock = {
-  ...systemClock,
-  sleep: (ms, signal) => systemClock.sleep(ms === 30_000 ? 2_000 : ms, signal),
-}
 
 describeWith('kafka', 'a kafka topic that is deleted in mid-run', (brokers) => {
   const { world, openSeen, admin } = kafkaBench(brokers)
 
   const start = async (partitions: number) => {
-    const { transport } = await openSeen('', soon)
+    const { transport } = await openSeen('', soonClock)
     const to = makeSubscription(world)
     await makeTopic(admin, to.topic, { partitions })
     return { transport, to, inlet: await transport.subscribe(to) }
@@ -131,7 +123,7 @@ describeWith('kafka', 'a kafka topic that is deleted in mid-run', (brokers) => {
     { what: 'of retries', of: (to: Subscription) => `${to.consumerGroup}.retry.1h` },
     { what: 'of events, which has fewer partitions then', of: (to: Subscription) => to.topic },
   ])('while its partitions are taken over stops nobody: $what', async ({ of }) => {
-    const { transport, wire } = await openSeen('', soon)
+    const { transport, wire } = await openSeen('', soonClock)
     const to = makeSubscription(world)
     const beside = { ...to, topic: world.name('beside') }
     await makeTopic(admin, to.topic, { partitions: 5 })

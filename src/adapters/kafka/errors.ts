@@ -18,6 +18,7 @@ export const CODE = {
   mechanismNotTaken: 33,
   topicExists: 36,
   invalidReplication: 38,
+  policyViolation: 44,
   outOfOrder: 45,
   duplicateSequence: 46,
   transactionNotAllowed: 53,
@@ -75,6 +76,10 @@ export const isUnknownTopic = (error: unknown): boolean =>
 /** One of the topics is at fault: it is not there, or not for us. */
 export const isOfTopic = (error: unknown): boolean =>
   isUnknownTopic(error) || hasCode(error, CODE.topicNotAllowed)
+
+/** Brokers neither show the topic nor let us make it. */
+export const isWithheld = (error: unknown): boolean =>
+  hasCode(error, CODE.topicNotAllowed, CODE.clusterNotAllowed, CODE.invalidReplication, CODE.policyViolation)
 
 /** The answer of the broker that an error carries, where it carries one. */
 export const responsesIn = (error: unknown): readonly unknown[] =>

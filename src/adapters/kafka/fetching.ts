@@ -1,6 +1,6 @@
 import type { Millis } from '../../core/time.ts'
 import type { Broker, ClusterMetadata } from './client.ts'
-import { CODE, errorOf, isUnknownTopic } from './errors.ts'
+import { CODE, errorOf, isOfTopic } from './errors.ts'
 import { type FetchAnswer, type Fetched, fetchOnce } from './fetch.ts'
 import type { Tenure } from './holding.ts'
 import type { Member } from './member.ts'
@@ -241,7 +241,7 @@ export const fetching = (wire: Wire, member: Member): Fetching => {
         member.trouble('looking for the leaders of partitions', error, wait)
         await clock.sleep(wait, stop.signal)
         // should it fail, so does the next look
-        if (isUnknownTopic(error)) await member.mend().catch(() => {})
+        if (isOfTopic(error)) await member.mend().catch(() => {})
         continue
       }
       if (!stop.signal.aborted) await member.hunger.wait(wait)

@@ -1,13 +1,6 @@
-import {
-  AclOperations,
-  AclPermissionTypes,
-  Admin,
-  ResourcePatternTypes,
-  ResourceTypes,
-} from '@platformatic/kafka'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describeOwnKafka, type OwnKafka, ownKafka } from '../../../test/kafka/own-kafka.ts'
-import { freePorts } from '../../../test/services/ports.ts'
+import { type GuardedKafka, guardedKafka } from '../../../test/kafka/guarded-kafka.ts'
+import { describeOwnKafka } from '../../../test/kafka/own-kafka.ts'
 import { until } from '../../../test/until.ts'
 import type { Fact } from '../../contracts/journal.ts'
 import type { Inlet } from '../../contracts/transport.ts'
@@ -20,53 +13,11 @@ import { open } from './index.ts'
 
 describeOwnKafka('a kafka that forbids a user one topic', () => {
   const tools = { clock: systemClock, dice: systemDice(), journal: () => {} }
-  let kafka: OwnKafka
-  let admin: Admin
-  let sasl: number
-
+  let kafka: GuardedKafka
   beforeAll(async () => {
-    sasl = (await freePorts(1))[0]!
-    const plain = 'org.apache.kafka.common.security.plain.PlainLoginModule'
-    kafka = await ownKafka({
-      settings: (usual) => ({
-        listeners: `${usual.listeners},SASL://127.0.0.1:${sasl}`,
-        'advertised.listeners': `${usual['advertised.listeners']},SASL://127.0.0.1:${sasl}`,
-        'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL:SASL_PLAINTEXT',
-        'sasl.enabled.mechanisms': 'PLAIN',
-        'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
-        'super.users': 'User:ANONYMOUS',
-        'allow.everyone.if.no.acl.found': 'true',
-        'listener.name.sasl.plain.sasl.jaas.config': `${plain} required user_bob="word";`,
-      }),
-    })
-    admin = new Admin({ clientId: 'test', bootstrapBrokers: [...kafka.brokers] })
+    kafka = await guardedKafka()
   })
-  afterAll(async () => {
-    await admin?.close()
-    await kafka?.close()
-  })
-
-  type Right = keyof typeof AclOperations
-  type Says = keyof typeof AclPermissionTypes
-  const ruleOf = (resourceName: string, right: Right, says: Says) => ({
-    resourceType: ResourceTypes.TOPIC,
-    resourceName,
-    resourcePatternType: ResourcePatternTypes.LITERAL,
-    principal: 'User:bob',
-    host: '*',
-    operation: AclOperations[right],
-    permissionType: AclPermissionTypes[says],
-  })
-  /** Until the broker has heard of it itself. */
-  const rule = async (resourceName: string, right: Right, says: Says) => {
-    const given = ruleOf(resourceName, right, says)
-    await admin.createAcls({ creations: [given] })
-    await until('the rule', async () => {
-      const known = (await admin.describeAcls({ filter: given })) as readonly unknown[]
-      return known.length > 0
-    })
-  }
-  const forbid = (name: string, right: Right) => rule(name, right, 'DENY')
+  afterAll(async () => kafka?.close())
 
   it.each([
     { right: 'WRITE', transactions: false },
@@ -76,15 +27,14 @@ describeOwnKafka('a kafka that forbids a user one topic', () => {
   ] as const)(
     'fails what goes there and nothing beside it: $right, transactions $transactions',
     async (given) => {
-      const url = `kafka://bob:word@127.0.0.1:${sasl}`
-      const world = realWorld(open, url, tools)
+      const world = realWorld(open, kafka.url, tools)
       const to = makeSubscription(world, { transactions: given.transactions })
       const { transport } = await world.open()
       try {
         const inlet = await transport!.subscribe(to)
         await transport!.publish(to.topic, makeEvents(world, 4))
         const [put, forbidden, buried, acked] = await take(world, inlet, 4)
-        await forbid(to.destinations[1]!.name, given.right)
+        await kafka.write({ name: to.destinations[1]!.name, right: given.right, says: 'DENY' })
         const answers = await inlet.settle([
           { do: 'later', delivery: put!, parcel: failedOnce(world, put!.parcel, 0) },
           burial(world, to, forbidden!, 1),
@@ -102,8 +52,7 @@ describeOwnKafka('a kafka that forbids a user one topic', () => {
 
   it('to read goes on with the others of the consumer group, whoever joins it, and with that one when it may', async () => {
     const facts: Fact[] = []
-    const url = `kafka://bob:word@127.0.0.1:${sasl}`
-    const world = realWorld(open, url, { ...tools, journal: (fact) => void facts.push(fact) })
+    const world = realWorld(open, kafka.url, { ...tools, journal: (fact) => void facts.push(fact) })
     const to = makeSubscription(world)
     const beside = { ...to, topic: world.name('beside') }
     const [first, second] = [(await world.open()).transport!, (await world.open()).transport!]
@@ -129,8 +78,9 @@ describeOwnKafka('a kafka that forbids a user one topic', () => {
       const here = consume(await first.subscribe(beside))
       const ids = [...(await send(to.topic)), ...(await send(beside.topic))]
       await until('both', () => ids.every((id) => [...forbidden, ...here].includes(id)))
-      await rule(to.topic, 'ALL', 'ALLOW')
-      await rule(to.topic, 'READ', 'DENY')
+      const unreadable = { name: to.topic, right: 'READ', says: 'DENY' } as const
+      await kafka.write({ name: to.topic, right: 'ALL', says: 'ALLOW' })
+      await kafka.write(unreadable)
       const told = new RegExp(`fetching .*${to.topic}/\\d`)
       await until('the trouble', () =>
         facts.some((fact) => fact.is === 'trouble' && told.test(fact.error.message)),
@@ -144,7 +94,7 @@ describeOwnKafka('a kafka that forbids a user one topic', () => {
       })
       await until('all of them', () => sent.every((id) => [...here, ...there].includes(id)))
       expect(forbidden).not.toContain(unread)
-      await admin.deleteAcls({ filters: [ruleOf(to.topic, 'READ', 'DENY')] })
+      await kafka.strike(unreadable)
       await until('what could not be read', () => forbidden.includes(unread!))
     } finally {
       await Promise.all([first.close(), second.close()])

@@ -1,7 +1,10 @@
+import type { Millis } from '../../core/time.ts'
 import { type Fetching, fetching } from './fetching.ts'
 import { type Member, memberOf } from './member.ts'
+import type { Withheld } from './topics.ts'
 import { trailing } from './trailing.ts'
 import type { Wire } from './wire.ts'
+import { withholding } from './withholding.ts'
 
 /** One consumer group in this process: its member, and who takes deliveries of which topic. */
 export interface Group {
@@ -13,6 +16,8 @@ export interface Group {
   readonly foreign: boolean
   /** Makes sure that what it writes to is there, each in its own shape. */
   readonly ready: (topics: readonly string[]) => Promise<void>
+  /** It goes on without some of its topics. */
+  readonly lacking: boolean
   doors(topic: string): ReadonlySet<Door>
   open(door: Door): void
   /** Joins, at the first receive: with everything that has been subscribed so far. */
@@ -44,13 +49,16 @@ export interface GroupOptions {
   ready(topics: readonly string[], doors: readonly string[]): Promise<void>
   /** Stuck records stay where they are: nobody moves them elsewhere. */
   readonly squeezes?: boolean
-  /** What must exist for its doors. */
-  ensure(topics: readonly string[], anew: boolean): Promise<void>
+  /** What must exist for its doors; answers with what it has to go on without. */
+  ensure(topics: readonly string[], anew: boolean): Promise<Withheld>
   /** What else goes on while it is joined. */
   onBegin?(group: Group): void
   /** Nobody is left in it. */
   onEmpty(): void
 }
+
+/** What is withheld is looked for so often. */
+export const LOOK_AGAIN: Millis = 30_000
 
 export const consumerGroup = (wire: Wire, options: GroupOptions): Group => {
   const doors = new Map<string, Set<Door>>()
@@ -60,12 +68,18 @@ export const consumerGroup = (wire: Wire, options: GroupOptions): Group => {
   const windowOf = (each: ReadonlySet<Door> = new Set()) =>
     [...each].reduce((sum, { window }) => sum + window, 0)
 
-  const member = memberOf(wire, options.name, {
-    topics: () => [...new Set([...doors.keys(), ...options.parcelTopics])],
+  const without = withholding({
+    clock: wire.tools.clock,
+    look: (anew) => options.ensure([...doors.keys()], anew),
+    tell: (topic, why) => member.trouble(`goes on without ${topic}`, why, LOOK_AGAIN),
+  })
+  const isThere = (topic: string) => !without.has(topic)
+  const member: Member = memberOf(wire, options.name, {
+    topics: () => [...new Set([...doors.keys(), ...options.parcelTopics])].filter(isThere),
     squeezes: options.squeezes ?? false,
     carriesParcels: (topic) => parcelTopics.has(topic),
     window: (topic) => windowOf(doors.get(topic)),
-    ensure: (anew) => options.ensure([...doors.keys()], anew),
+    ensure: without.ensure,
   })
   const leave = async () => {
     options.onEmpty()
@@ -90,7 +104,10 @@ export const consumerGroup = (wire: Wire, options: GroupOptions): Group => {
     member,
     later: options.later,
     foreign: options.foreign ?? false,
-    ready: (names) => options.ready(names, [...doors.keys()]),
+    ready: (names) => options.ready(names, [...doors.keys()].filter(isThere)),
+    get lacking() {
+      return without.any
+    },
     doors: (topic) => doors.get(topic) ?? new Set(),
     open: (door) => {
       const known = doors.get(door.topic)

@@ -3,7 +3,7 @@ import type { Instant, Millis } from '../../core/time.ts'
 import { assign } from './assign.ts'
 import { type Bell, bell } from './bell.ts'
 import { type Commits, commitsOf } from './commits.ts'
-import { isUnknownTopic, reasonOf } from './errors.ts'
+import { isOfTopic, reasonOf } from './errors.ts'
 import type { Tenure } from './holding.ts'
 import type { Host } from './host.ts'
 import { type Membership, type Offsets, offsetsOf, type Place, placeOf } from './offsets.ts'
@@ -35,7 +35,7 @@ export interface Member {
   readonly left: AbortSignal
   /** Joins, or joins again where the topics have changed. */
   join(): void
-  /** Makes what is missing of its topics: somebody deleted one, and nothing of the others comes without it. */
+  /** Makes what is missing of its topics, and joins again where it has to go on without one, or no longer has to. */
   mend(): Promise<void>
   /** It is known whose the partitions are. */
   readonly settled: boolean
@@ -75,6 +75,7 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
   let settlements = 0
   let joining = false
   let again = false
+  let mending: Promise<void> | undefined
   /** When the last heartbeat that was answered was sent; and the one that is under way. */
   let beat = clock.now()
   let beating: Instant | undefined
@@ -88,6 +89,7 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
   const trouble = (doing: string, error: unknown, retryIn?: Millis) => {
     const named = new ReprieveError('unavailable', `kafka, group ${group}: ${doing}: ${reasonOf(error)}`, {
       cause: error,
+      ...(error instanceof ReprieveError && error.fix !== undefined && { fix: error.fix }),
     })
     journal({
       is: 'trouble',
@@ -170,11 +172,11 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
         enter('here')
       } catch (error) {
         if (left.signal.aborted) return
-        const isGone = isUnknownTopic(error)
+        const isGone = isOfTopic(error)
         const pause = isGone ? Math.max(wait, GONE) : wait
         trouble('taking over partitions', error, pause)
         await clock.sleep(pause, left.signal)
-        // somebody deleted one: it may have other partitions when it is made anew, and they are dealt out anew
+        // somebody deleted or hid one: it may have other partitions when it is made anew, and they are dealt out anew
         if (isGone && taking === next)
           await host.ensure(true).then(
             () => void join(),
@@ -184,6 +186,19 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
     }
   }
 
+  const mend = () => {
+    mending ??= host
+      .ensure(true)
+      .then(() => {
+        const wanted = host.topics()
+        if (wanted.length !== consumer.topics.size || wanted.some((topic) => !consumer.topics.has(topic)))
+          void join()
+      })
+      .finally(() => {
+        mending = undefined
+      })
+    return mending
+  }
   const follow = () => {
     const wanted = new Set(host.topics())
     for (const topic of [...consumer.topics.keys()]) if (!wanted.has(topic)) consumer.topics.untrack(topic)
@@ -239,6 +254,8 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
   consumer.on('consumer:heartbeat:error', ({ error }) => {
     if (!faint) trouble('heartbeat', error, wire.settings.heartbeat)
     faint = true
+    // none goes out while the client can't be told of all its topics; the next one tells whether it helped
+    if (isOfTopic(error)) mend().catch(() => {})
   })
   consumer.on('error', (error: Error) => {
     if (phase === 'gone') return
@@ -295,7 +312,7 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
       return phase !== 'moving' && !isDoubtful()
     },
     join: () => void join(),
-    mend: () => host.ensure(true),
+    mend,
     steady,
     settling: () => {
       settlements++

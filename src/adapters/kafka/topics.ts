@@ -1,7 +1,16 @@
 import { ReprieveError } from '../../core/error.ts'
 import type { Millis } from '../../core/time.ts'
 import type { ClusterMetadata } from './client.ts'
-import { CODE, hasCode, isUnknownTopic, reasonOf, responsesIn, unavailable } from './errors.ts'
+import {
+  CODE,
+  hasCode,
+  isOfTopic,
+  isUnknownTopic,
+  isWithheld,
+  reasonOf,
+  responsesIn,
+  unavailable,
+} from './errors.ts'
 import type { Wire } from './wire.ts'
 import { within } from './within.ts'
 
@@ -12,9 +21,14 @@ export interface WantedTopic {
   readonly keep?: Millis
 }
 
+/** Topics that brokers neither show nor let us make. */
+export type Withheld = ReadonlyMap<string, Error>
+
 export interface Topics {
   /** Creates what is missing and waits until every partition has a leader, or its broker is known to be away. */
   ensure(wanted: readonly WantedTopic[], anew?: boolean): Promise<void>
+  /** As `ensure`, of as many as can be had: answers with those that are withheld from us, and why. */
+  ensureMost(wanted: readonly WantedTopic[], anew?: boolean): Promise<Withheld>
   exist(names: readonly string[]): Promise<boolean>
   /** Gives them more partitions where they have fewer; says so where that is not allowed. */
   widen(names: readonly string[], partitions: number): Promise<void>
@@ -57,7 +71,7 @@ export const topicsOf = ({ admin, settings, tools }: Wire): Topics => {
       try {
         return await admin.metadata({ topics: [...names], forceUpdate: true, retries: 0 })
       } catch (error) {
-        if (isUnknownTopic(error) || tries >= TRIES) throw error
+        if (isOfTopic(error) || tries >= TRIES) throw error
         await tools.clock.sleep(PAUSE)
       }
     }
@@ -130,25 +144,41 @@ export const topicsOf = ({ admin, settings, tools }: Wire): Topics => {
     throw unavailable(settings.brokers, 'waiting for leaders of new topics', last)
   }
 
+  const ensure: Topics['ensure'] = async (wanted, anew = false) => {
+    if (anew) for (const { name } of wanted) forget(name)
+    const fresh = wanted.filter(({ name }) => !isKnown(name))
+    if (fresh.length === 0) return
+    for (const { name } of fresh) checkName(name)
+    const names = [...new Set(fresh.map(({ name }) => name))]
+    try {
+      if (await look(names)) return
+    } catch (error) {
+      if (!isUnknownTopic(error)) throw notTold(names, error)
+      const missing = await Promise.all(names.map(isMissing)).catch((reason: unknown) => {
+        throw notTold(names, reason)
+      })
+      await create(
+        names.flatMap((name, i) => (missing[i] ? [fresh.find((each) => each.name === name)!] : [])),
+      )
+    }
+    await untilLed(names)
+  }
+
   return {
-    ensure: async (wanted, anew = false) => {
-      if (anew) for (const { name } of wanted) forget(name)
-      const fresh = wanted.filter(({ name }) => !isKnown(name))
-      if (fresh.length === 0) return
-      for (const { name } of fresh) checkName(name)
-      const names = [...new Set(fresh.map(({ name }) => name))]
-      try {
-        if (await look(names)) return
-      } catch (error) {
-        if (!isUnknownTopic(error)) throw notTold(names, error)
-        const missing = await Promise.all(names.map(isMissing)).catch((reason: unknown) => {
-          throw notTold(names, reason)
-        })
-        await create(
-          names.flatMap((name, i) => (missing[i] ? [fresh.find((each) => each.name === name)!] : [])),
-        )
+    ensure,
+    ensureMost: async (wanted, anew) => {
+      const withheld = new Map<string, Error>()
+      const note = (each: WantedTopic) => (error: unknown) => {
+        if (!(error instanceof Error && isWithheld(error))) throw error
+        withheld.set(each.name, error)
       }
-      await untilLed(names)
+      try {
+        await ensure(wanted, anew)
+      } catch (error) {
+        if (!isWithheld(error)) throw error
+        for (const each of wanted) await ensure([each]).catch(note(each))
+      }
+      return withheld
     },
     exist: async (names) => {
       if (names.every(isKnown)) return true
@@ -213,7 +243,7 @@ const notCreated = (
       fix: 'set ?replication= to what the brokers allow',
     })
   }
-  const fix = hasCode(cause, CODE.topicNotAllowed)
+  const fix = hasCode(cause, CODE.topicNotAllowed, CODE.clusterNotAllowed, CODE.policyViolation)
     ? 'allow this user to create topics, or create them beforehand'
     : undefined
   return new ReprieveError('unavailable', message, { cause, ...(fix && { fix }) })

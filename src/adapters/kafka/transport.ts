@@ -11,7 +11,7 @@ import { postOffice } from './post.ts'
 import { addressOf, returningRecord } from './returning.ts'
 import { tidying } from './tidying.ts'
 import { LONGEST, late, retryTopic, retryTopics } from './tiers.ts'
-import { topicsOf, type WantedTopic } from './topics.ts'
+import { topicsOf, type WantedTopic, type Withheld } from './topics.ts'
 import { type Transactions, transactionsOf } from './transactions.ts'
 import { watching } from './watching.ts'
 import type { Counts, Wire } from './wire.ts'
@@ -26,6 +26,8 @@ const OFFICE_WINDOW = 1_000
 const PATIENCE = 12_000
 /** For records that are on their way when it closes. */
 const LAST_WORD = 5_000
+
+const NONE: Withheld = new Map()
 
 export const kafkaTransport = (wire: Wire): Transport & { readonly counts: Counts } => {
   const { settings, tools } = wire
@@ -48,19 +50,25 @@ export const kafkaTransport = (wire: Wire): Transport & { readonly counts: Count
   /** As many partitions as the widest source, so that a key has the same one everywhere. */
   const wait = (sources: readonly string[]) => (name: string) => ({
     name,
-    partitions: Math.max(...sources.map(topics.partitions)),
+    partitions: Math.max(1, ...sources.map(topics.partitions)),
     keep: KEEP_RETRIES,
   })
-  const ensureAll = async (
-    group: string,
-    sources: readonly string[],
-    others: readonly WantedTopic[],
-    anew = false,
-  ) => {
-    await topics.ensure([...sources.map(source), ...others], anew)
+  const ensureAll = async (group: string, sources: readonly string[], others: readonly WantedTopic[]) => {
+    await topics.ensure([...sources.map(source), ...others])
     const waits = retryTopics(group).map(wait(sources))
-    await topics.ensure(waits, anew)
+    await topics.ensure(waits)
     await topics.widen(retryTopics(group), waits[0]!.partitions)
+  }
+  /** One that is withheld stops none of the others; where all are, there is nothing to go on with. */
+  const ensureMost = async (group: string, sources: readonly string[], anew: boolean): Promise<Withheld> => {
+    const before = await topics.ensureMost(sources.map(source), anew)
+    const there = sources.filter((name) => !before.has(name))
+    const waits = retryTopics(group).map(wait(there))
+    const withheld = new Map([...before, ...(await topics.ensureMost(waits, anew))])
+    if (withheld.size === sources.length + waits.length) throw [...withheld.values()][0]
+    const have = retryTopics(group).filter((name) => !withheld.has(name))
+    await topics.widen(have, waits[0]!.partitions)
+    return withheld
   }
   /** What a service settles into: its retry topics, and anybody's destinations. */
   const ensureHomes = async (group: string, names: readonly string[], sources: readonly string[]) => {
@@ -83,7 +91,7 @@ export const kafkaTransport = (wire: Wire): Transport & { readonly counts: Count
         parcelTopics: retryTopics(name),
         later: (wait) => retryTopic(name, wait),
         ready: (names, sources) => ensureHomes(name, names, sources),
-        ensure: (names, anew) => ensureAll(name, names, [], anew),
+        ensure: (names, anew) => ensureMost(name, names, anew),
         onBegin: (group) => {
           void passing(wire, group, post, topics)
           void parking(wire, group, post)
@@ -117,7 +125,11 @@ export const kafkaTransport = (wire: Wire): Transport & { readonly counts: Count
         ready: (names) => topics.ensure(names.map(destination)),
         // a letter that the store refuses stays ours, and is no reason to write into the destination
         squeezes: true,
-        ensure: (names, anew) => (foreign ? checkThere(topic) : topics.ensure(names.map(destination), anew)),
+        // it has no other topic that could go on
+        ensure: async (names, anew) => {
+          await (foreign ? checkThere(topic) : topics.ensure(names.map(destination), anew))
+          return NONE
+        },
         onEmpty: () => groups.delete(name),
       }),
     )
