@@ -141,7 +141,9 @@ describe('the commands', () => {
     expect(await cli(['breaker', 'open', 'crm'], { cwd })).toMatchObject({ code: 0, stderr: '' })
     await run.said('breaker    crm  closed → forced open')
     const listed = await cli(['breaker', 'list'], { cwd })
-    expect(listed.stdout).toMatch(/^breaker +state .*\ncrm +forced open /)
+    expect(listed.stdout).toMatch(/^breaker +state /)
+    // the slip may still be listed above it
+    expect(listed.stdout).toMatch(/^crm +forced open /m)
     await cli(['breaker', 'release', 'crm'], { cwd })
     await run.said('breaker    crm  forced open → closed')
     expect(listed.stdout).toContain('over all')
