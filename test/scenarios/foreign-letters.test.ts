@@ -213,9 +213,8 @@ describeWith('amqp', 'dead letters that RabbitMQ itself moved', (url) => {
     channel.ack(back)
   })
 
-  it('go to a service of ours where the rules say so: to whoever took the consumer over', async () => {
-    await publish('{"order":4}', { messageId: 'm-4', contentType: 'application/json' })
-    await rejectNext()
+  /** Replays the one letter there is to the service that took the consumer over; answers with it and what was handled. */
+  const replayToService = async () => {
     const service = fresh('shop')
     const rules = takenOver(dead, service, 'order.placed')
     await using app = await reprieve({ transport: url, store: `sqlite:${join(folder, fresh('db'))}`, rules })
@@ -226,29 +225,25 @@ describeWith('amqp', 'dead letters that RabbitMQ itself moved', (url) => {
     expect(letter).toMatchObject({ service, topic: 'order.placed' })
     expect((await app.office.replay({ ids: [letter.id] })).sent).toEqual([letter.id])
     await until('the receipt', async () => (await app.office.show(letter.id)).state === 'resolved')
-    expect(seen).toEqual([['m-4', { order: 4 }]])
     for (const queue of [`${service}.order.placed`, ...app.destinations().map(({ name }) => name)])
       await channel.deleteQueue(queue)
     await channel.deleteExchange(`${service}.order.placed.dlx`)
+    return { letter, seen }
+  }
+
+  it('go to a service of ours where the rules say so: to whoever took the consumer over', async () => {
+    await publish('{"order":4}', { messageId: 'm-4', contentType: 'application/json' })
+    await rejectNext()
+    const { seen } = await replayToService()
+    expect(seen).toEqual([['m-4', { order: 4 }]])
   })
 
   it('without a word of where they were are of the topic that the rules name: its handler takes them', async () => {
     channel.sendToQueue(dead, Buffer.from('{"order":5}'), { messageId: 'm-5' })
     await channel.waitForConfirms()
-    const service = fresh('shop')
-    const rules = takenOver(dead, service, 'order.placed')
-    await using app = await reprieve({ transport: url, store: `sqlite:${join(folder, fresh('db'))}`, rules })
-    const seen: unknown[] = []
-    app.service(service).on('order.placed', ({ id, data }) => void seen.push([id, data]))
-    await app.start()
-    const { letter } = await oneOf(app)
+    const { letter, seen } = await replayToService()
     expect(letter.event.type).toBe('order.placed')
-    expect((await app.office.replay({ ids: [letter.id] })).sent).toEqual([letter.id])
-    await until('the receipt', async () => (await app.office.show(letter.id)).state === 'resolved')
     expect(seen).toEqual([['m-5', { order: 5 }]])
-    for (const queue of [`${service}.order.placed`, ...app.destinations().map(({ name }) => name)])
-      await channel.deleteQueue(queue)
-    await channel.deleteExchange(`${service}.order.placed.dlx`)
   })
 
   it('may lie in a queue that is made only later, and is never made by us', async () => {
