@@ -15,6 +15,7 @@ import {
 } from '../../testing/trials/kit.ts'
 import { burial, failedOnce } from '../../testing/trials/samples.ts'
 import type { Producer } from './client.ts'
+import { CODE, errorOf } from './errors.ts'
 import type { Wire } from './wire.ts'
 
 describeWith('kafka', 'transactions on kafka', (brokers) => {
@@ -240,6 +241,31 @@ describeWith('kafka', 'transactions on kafka', (brokers) => {
     expect(await answers).toEqual([[expect.objectContaining({ code: 'unavailable' })], ['done']])
     expect(await inlet.settle(first!)).toEqual(['done'])
     expect((await idsIn(to.destinations[0]!.name, 2)).length).toBe(2)
+  })
+
+  it('a broker that is not ready for transactions yet is waited for', async () => {
+    const { transport, wire } = await openSeen()
+    const { transactor } = wire
+    let refusals = 0
+    Object.assign(wire, {
+      transactor: (id: string): Producer => {
+        const producer = transactor(id)
+        const begin = producer.beginTransaction.bind(producer)
+        producer.beginTransaction = ((options: never) => {
+          if (refusals === 3) return begin(options)
+          refusals++
+          throw errorOf(wire.client, CODE.coordinatorLoading)
+        }) as never
+        return producer
+      },
+    })
+    const to = subscription()
+    const inlet = await transport.subscribe(to)
+    await transport.publish(to.topic, makeEvents(world, 1))
+    const [delivery] = await take(world, inlet, 1)
+    expect(await inlet.settle([burial(world, to, delivery!)])).toEqual(['done'])
+    expect(refusals).toBe(3)
+    expect((await idsIn(to.destinations[0]!.name, 1)).length).toBe(1)
   })
 
   it('one that did not arrive is an error, leaves nothing, and can be settled again', async () => {

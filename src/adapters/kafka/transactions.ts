@@ -1,3 +1,4 @@
+import { CODE, hasCode } from './errors.ts'
 import type { Commit, Committed, Membership, Offsets } from './offsets.ts'
 import { asMessage, loadsOf, type Outgoing } from './outgoing.ts'
 import { standingOf } from './standing.ts'
@@ -29,6 +30,7 @@ interface Doubt {
 const PATIENCE = 25_000
 const ABORTING = 5_000
 const ASK_AGAIN = 250
+const NOT_READY = [CODE.coordinatorLoading, CODE.coordinatorAbsent, CODE.coordinatorElsewhere]
 
 /** One after the other: a producer has one transaction at a time. */
 export const transactionsOf = (wire: Wire): Transactions => {
@@ -75,6 +77,18 @@ export const transactionsOf = (wire: Wire): Transactions => {
     }
   }
 
+  /** Brokers that never had a transaction, or have just changed who looks after ours, take a while to get ready. */
+  const begin = async (late: AbortSignal): Promise<Open> => {
+    for (;;) {
+      try {
+        return await transactor.begin()
+      } catch (error) {
+        if (late.aborted || !hasCode(error, ...NOT_READY)) throw error
+        await clock.sleep(ASK_AGAIN, late)
+      }
+    }
+  }
+
   const write = async ({ own, transaction }: Open, [records, offsets, commits, as]: Work) => {
     for (const load of loadsOf(records)) {
       wire.counts.produces++
@@ -88,7 +102,7 @@ export const transactionsOf = (wire: Wire): Transactions => {
 
   const once = async (late: AbortSignal, work: Work): Promise<Committed> => {
     if (doubt) await clearUp(doubt, late)
-    const open = await transactor.begin()
+    const open = await begin(late)
     late.throwIfAborted()
     const mine = { work, asked: false }
     doubt = mine
