@@ -304,8 +304,9 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
   const closed = new AbortController()
   const doors: OpenDoor[] = []
   for (const subscription of plan.subscriptions) {
-    doors.push(await openDoor(transport, subscription))
     if (companion) doors.push(await openDoor(companion, subscription))
+    // last: a broker sends at once, and a window full that has to wait is taken for long-lived by the collector from then on
+    doors.push(await openDoor(transport, subscription))
   }
   const pulling = doors.map(pull)
   const kept = doors.map((door) => keeping.keep(door, closed.signal))

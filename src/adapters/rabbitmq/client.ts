@@ -112,14 +112,14 @@ export interface Message {
 }
 
 export interface Properties {
-  readonly contentType?: string
-  readonly headers?: Readonly<Record<string, unknown>>
-  readonly messageId?: string
-  readonly correlationId?: string
+  readonly contentType?: string | undefined
+  readonly headers?: Readonly<Record<string, unknown>> | undefined
+  readonly messageId?: string | undefined
+  readonly correlationId?: string | undefined
   /** Seconds since the epoch. */
-  readonly timestamp?: number
-  readonly type?: string
-  readonly appId?: string
+  readonly timestamp?: number | undefined
+  readonly type?: string | undefined
+  readonly appId?: string | undefined
 }
 
 /** The server's own words, without the client's before them. */

@@ -95,7 +95,9 @@ export const openTransport = async (
     subscribe: async (to) => {
       const queue = queueOf(to)
       const [first] = to.destinations
-      const inlet = await openDoor({
+      // before anything is taken: what comes while a service still starts only lies there, and is kept from others
+      await copies.foresee()
+      return openDoor({
         queue,
         topic: to.topic,
         window: to.window,
@@ -104,8 +106,6 @@ export const openTransport = async (
         ...(first && { net: { service: to.service, topic: to.topic, destination: first.name } }),
         declare: declareSubscription(to, exchange, settings.queue),
       })
-      await copies.foresee()
-      return inlet
     },
     collect: async (destination) =>
       openDoor({

@@ -56,11 +56,11 @@ export const openInlet = async (
   counts: Counts,
 ): Promise<Inlet> => {
   const { clock, dice, journal } = tools
-  const { queue, alone = false } = door
+  const { queue, alone = false, collects = false } = door
   const from = { ...door, mint: dice.uuid }
   const { place } = link
   const stop = new AbortController()
-  const waiters = new Set<() => void>()
+  const waiters: (() => void)[] = []
   /** Settlements under way: closing waits for them. */
   const underWay = new Set<Promise<unknown>>()
   let mending: Promise<void> | undefined
@@ -88,13 +88,14 @@ export const openInlet = async (
 
   const wake = (): void => {
     for (const waiter of waiters) waiter()
+    waiters.length = 0
   }
 
   const begin = async (): Promise<Session> => {
     await declare()
     const connection = await link.connection()
     const window = Math.max(1, Math.min(door.window, LARGEST_WINDOW))
-    return beginSession(connection, { queue, alone, window, place, arrived: wake }, clock, counts)
+    return beginSession(connection, { queue, alone, window, place, collects, told: wake }, clock, counts)
   }
 
   let session = await begin()
@@ -123,16 +124,19 @@ export const openInlet = async (
   }
   const going = keepGoing()
 
-  const arrival = (signal: AbortSignal): Promise<void> =>
-    new Promise((resolve) => {
-      const end = () => {
-        waiters.delete(end)
-        signal.removeEventListener('abort', end)
-        resolve()
-      }
-      waiters.add(end)
-      signal.addEventListener('abort', end, { once: true })
-    })
+  const heard = new WeakSet<AbortSignal>()
+  /**
+   * Until a message arrives, or nobody wants to wait any more. One listener on each signal, however often it is waited: a
+   * listener that is removed still points at the next one, and each kept what its wait had brought from being collected.
+   * Measured, together with what `arrived.ts` tells of: a third of the processor time of a busy consumer.
+   */
+  const arrival = (signal: AbortSignal): Promise<void> => {
+    if (!heard.has(signal)) {
+      heard.add(signal)
+      signal.addEventListener('abort', wake, { once: true })
+    }
+    return new Promise((resolve) => waiters.push(resolve))
+  }
 
   const take = (max: number): Delivery[] => {
     const now = clock.now()
@@ -140,9 +144,7 @@ export const openInlet = async (
     const early: Delivery[] = []
     if (session.ended()) return deliveries
     for (const message of session.waiting.splice(0, max)) {
-      const delivery = (
-        door.collects ? collected(message, from, now) : readMessage(message, from, now)
-      ) as Taken
+      const delivery = (collects ? collected(message, from, now) : readMessage(message, from, now)) as Taken
       delivery.session = session
       delivery.tag = message.fields.deliveryTag
       if (delivery.parcel.due > now) {

@@ -1,6 +1,7 @@
 import type { Clock } from '../../contracts/tools.ts'
 import type { Delivery } from '../../contracts/transport.ts'
 import { within } from '../../core/within.ts'
+import { arrived } from './arrived.ts'
 import { type Connection, closeQuietly, type Message, replyCode, saidIn } from './client.ts'
 import type { Counts } from './counts.ts'
 import { openWithin, PATIENCE, parting } from './patience.ts'
@@ -42,12 +43,14 @@ interface Consumer {
   readonly alone: boolean
   readonly window: number
   readonly place: string
-  readonly arrived: () => void
+  /** What lies there may be written by anyone, and all of it is looked at. */
+  readonly collects: boolean
+  readonly told: () => void
 }
 
 export const beginSession = async (
   connection: Connection,
-  { queue, alone, window, place, arrived }: Consumer,
+  { queue, alone, window, place, collects, told }: Consumer,
   clock: Clock,
   counts: Counts,
 ): Promise<Session> => {
@@ -72,8 +75,8 @@ export const beginSession = async (
     await channel.prefetch(window)
     const { consumerTag } = await channel.consume(queue, (message) => {
       if (message) {
-        waiting.push(message)
-        return arrived()
+        waiting.push(collects ? message : arrived(message))
+        return told()
       }
       // the broker gives no reason: before 4.3 it was only the first of them
       end(
