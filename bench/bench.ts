@@ -7,6 +7,8 @@ export interface Bench {
   readonly versions: Readonly<Record<string, string>>
   /** Names the server, for other processes. */
   readonly env: Readonly<Record<string, string>>
+  /** Each heat has a server of its own, because what others left there shows in the time it takes. Absent: all share one. */
+  readonly anew?: boolean
   /** How many events a heat has, unless the run says otherwise. */
   readonly events: number
   /** How many may be out and unsettled at once; absent where what is counted are calls and not events on a transport. */

@@ -14,6 +14,8 @@ export interface Whereabouts {
   readonly race: string
   /** What the child must know of the servers. */
   readonly env: Readonly<Record<string, string>>
+  /** It opens the bench for each heat, and closes it after. */
+  readonly anew: boolean
 }
 
 export type Reply = { readonly lap: Lap } | { readonly error: string }
@@ -22,8 +24,9 @@ export type Reply = { readonly lap: Lap } | { readonly error: string }
  * In a process of its own, for all its heats, as a service would be: what one contender leaves behind, garbage and
  * what the compiler learned of it, is in nobody else's way.
  */
-export const apart = (contender: Contender, { bench, race, env }: Whereabouts): Entrant => {
-  const child = fork(join(import.meta.dirname, 'child.ts'), [bench, race, contender.name], {
+export const apart = (contender: Contender, { bench, race, env, anew }: Whereabouts): Entrant => {
+  const args = [bench, race, contender.name, ...(anew ? ['anew'] : [])]
+  const child = fork(join(import.meta.dirname, 'child.ts'), args, {
     env: { ...process.env, ...env },
     execArgv: process.execArgv,
   })

@@ -33,8 +33,9 @@ export const runBench = async (
   const { open } = await BENCHES[name]!()
   const bench: Bench = await open()
   const entrants: Entrant[] = []
+  const { env, anew = false } = bench
   const enter = (contender: Contender, race: string): Entrant => {
-    const entrant = short ? here(contender) : apart(contender, { bench: name, race, env: bench.env })
+    const entrant = short ? here(contender) : apart(contender, { bench: name, race, env, anew })
     entrants.push(entrant)
     return entrant
   }

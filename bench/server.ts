@@ -4,6 +4,8 @@ import { openSession } from '../test/services/session.ts'
 export interface Broker {
   readonly url: string
   readonly version: string
+  /** By the environment: it is somebody's, and not ours to start anew. */
+  readonly named: boolean
   /** Names it, for other processes. */
   readonly env: Readonly<Record<string, string>>
   close(): Promise<void>
@@ -26,8 +28,8 @@ export const openBroker = async (name: 'rabbitmq' | 'kafka' | 'postgres' | 'redi
     process.off('SIGINT', stop).off('SIGTERM', stop)
     await session.close()
   }
-  const { url, version, env } = outcome
-  return { url, version, env: { [env]: url }, close }
+  const { url, version, env, how } = outcome
+  return { url, version, named: how === 'env', env: { [env]: url }, close }
 }
 
 /** One that a bench can do without; undefined where there is none. */

@@ -48,7 +48,8 @@ export const open: OpenBench = async () => {
   return {
     events: 100_000,
     window: WINDOW,
-    env: { ...broker.env, ...redis?.env },
+    anew: !broker.named,
+    env: { ...(broker.named && broker.env), ...redis?.env },
     versions: {
       amqplib: await versionOf('amqplib'),
       rabbitmq: broker.version,
