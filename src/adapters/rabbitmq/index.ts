@@ -13,7 +13,7 @@ import { checkTopic, exchangeOfDead, LONGEST_WAIT, queueOf, tierFor } from './na
 import { openOutlet } from './outlet.ts'
 import { sendBack } from './send-back.ts'
 import { readUrl, type Settings } from './settings.ts'
-import { declareDestination, declareSubscription, waitingIn } from './topology.ts'
+import { declareDestination, declareOn, declareSubscription, waitingIn } from './topology.ts'
 import { closedError, isUnavailable } from './unreachable.ts'
 import { writeEvent } from './write.ts'
 
@@ -95,7 +95,10 @@ export const openTransport = async (
     subscribe: async (to) => {
       const queue = queueOf(to)
       const [first] = to.destinations
-      // before anything is taken: what comes while a service still starts only lies there, and is kept from others
+      const declare = declareSubscription(to, exchange, settings.queue)
+      // the tiers after the queue, which is written down with them (topology.ts), and before anything is taken: what comes
+      // while a service still starts only lies there, and is kept from others
+      await declareOn(await into.connection(), clock, place, declare)
       await copies.foresee()
       return openDoor({
         queue,
@@ -104,7 +107,7 @@ export const openTransport = async (
         alone: to.order === 'key',
         burial: exchangeOfDead(queue),
         ...(first && { net: { service: to.service, topic: to.topic, destination: first.name } }),
-        declare: declareSubscription(to, exchange, settings.queue),
+        declare,
       })
     },
     collect: async (destination) =>

@@ -7,7 +7,7 @@ import { type ConfirmChannel, type Connection, replyCode } from './client.ts'
 import type { Counts } from './counts.ts'
 import type { Link } from './link.ts'
 import { TIERS, tierName } from './names.ts'
-import { OVER, openWithin, PATIENCE } from './patience.ts'
+import { LEADERLESS, OVER, openWithin, PATIENCE } from './patience.ts'
 import { limitIn, TooLarge } from './too-large.ts'
 import { declareExchange, declareOn, declareTier } from './topology.ts'
 import { closedError, isUnavailable, unavailable } from './unreachable.ts'
@@ -92,8 +92,11 @@ export const openOutlet = (link: Link, exchange: string, tools: Tools, counts: C
     mine.tiers.add(tier)
   }
 
+  /** The longest by itself, as the last: of the queues that a broker makes only that one may be forgotten (topology.ts). */
   const declareAll = (mine: Open): Promise<void> => {
-    mine.foreseen ??= Promise.allSettled(TIERS.map((tier) => declareNow(mine, tier))).then(() => {})
+    const declared = (tiers: readonly Millis[]) =>
+      Promise.allSettled(tiers.map((tier) => declareNow(mine, tier)))
+    mine.foreseen ??= declared(TIERS.slice(0, -1)).then(async () => void (await declared(TIERS.slice(-1))))
     return mine.foreseen
   }
 
@@ -241,7 +244,8 @@ export const openOutlet = (link: Link, exchange: string, tools: Tools, counts: C
       await clock.sleep(PATIENCE, signal)
     } while (batch.moved && !batch.over)
     if (batch.over) return
-    const error = heldUp() ?? unavailable(place, `no confirm within ${PATIENCE} ms`)
+    const error =
+      heldUp() ?? unavailable(place, `no confirm within ${PATIENCE} ms`, undefined, { fix: LEADERLESS })
     giveUp(batch, mine.batches, mine.late, error)
   }
 

@@ -6,6 +6,13 @@ import { type Closable, closeQuietly } from './client.ts'
 /** How long the broker may take to answer anything: connect, declare, confirm. */
 export const PATIENCE: Millis = 10_000
 
+/**
+ * What may be the matter with a quorum queue that takes and gives nothing. One without a majority waits for its nodes; one that its
+ * node does not remember, because that was killed seconds after it had been declared, has no leader for ever.
+ */
+export const LEADERLESS =
+  "look whether the queue has a leader ('rabbitmq-queues quorum_status') and start the nodes it lacks; where all of them run and there is none, delete the queue: it can't be mended, and is declared again by whoever consumes it"
+
 /** Given as reason of an abort: without one a DOMException with its stack is made each time. */
 export const OVER = 'over'
 

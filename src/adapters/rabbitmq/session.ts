@@ -4,9 +4,9 @@ import { within } from '../../core/within.ts'
 import { arrived } from './arrived.ts'
 import { type Connection, closeQuietly, type Message, replyCode, saidIn } from './client.ts'
 import type { Counts } from './counts.ts'
-import { openWithin, PATIENCE, parting } from './patience.ts'
+import { LEADERLESS, openWithin, PATIENCE, parting } from './patience.ts'
 import { freshTags } from './tags.ts'
-import { unavailable } from './unreachable.ts'
+import { isUnavailable, unavailable } from './unreachable.ts'
 
 /** A delivery that bears its tag: what looks it up in a table costs a consumer in a hurry a good deal more. */
 export interface Handed extends Delivery {
@@ -54,7 +54,11 @@ export const beginSession = async (
   clock: Clock,
   counts: Counts,
 ): Promise<Session> => {
-  const late = () => unavailable(place, `no answer within ${PATIENCE} ms when consuming '${queue}'`)
+  const late = () => unavailable(place, `no channel within ${PATIENCE} ms`)
+  const unanswered = () =>
+    unavailable(place, `no answer within ${PATIENCE} ms when consuming '${queue}'`, undefined, {
+      fix: LEADERLESS,
+    })
   const channel = await openWithin(clock, connection.createChannel(), late)
   const waiting: Message[] = []
   const tags = freshTags()
@@ -89,7 +93,7 @@ export const beginSession = async (
     consumer = consumerTag
   }
   try {
-    await within(clock, PATIENCE, start(), late)
+    await within(clock, PATIENCE, start(), unanswered)
   } catch (error) {
     void closeQuietly(channel)
     throw notConsumed(place, queue, error)
@@ -137,6 +141,7 @@ const SOONER =
 const tagged = (deliveryTag: number) => ({ fields: { deliveryTag } })
 
 const notConsumed = (place: string, queue: string, error: unknown): Error => {
+  if (isUnavailable(error)) return error as Error
   const what = `can't consume '${queue}'`
   if (!(error instanceof Error) || replyCode(error) !== 403) return unavailable(place, what, error)
   const fix = `give the user read permission on '${queue}'`

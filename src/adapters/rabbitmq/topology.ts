@@ -37,6 +37,9 @@ export const declareExchange =
 /**
  * exchange —topic→ queue  ·  home —its name→ queue  ·  <queue>.dlx —name→ each destination
  *
+ * The queue comes before all others: a broker writes down that it has made one when it makes the next, or seconds later, and
+ * if it is killed before that, the queue has no leader any more, for ever. Nothing is sent to it before its destinations are there.
+ *
  * The queue's own dead-letter arguments are a net for what others reject there, and for what can't be read and is
  * too large to be published as a letter: all other burials of ours are publishes.
  */
@@ -48,14 +51,14 @@ export const declareSubscription =
     const dead = exchangeOfDead(queue)
     await channel.assertExchange(exchange, 'topic', DURABLE)
     await channel.assertExchange(dead, 'direct', DURABLE)
+    await channel.assertQueue(queue, subscriptionOptions(to, type))
     for (const destination of to.destinations) {
       await channel.assertQueue(destination.name, destinationOptions(destination))
       await channel.bindQueue(destination.name, dead, destination.name)
     }
-    await channel.assertQueue(queue, subscriptionOptions(to, type))
-    await channel.bindQueue(queue, exchange, binding)
     await declareHome(channel)
     await channel.bindQueue(queue, HOME, queue)
+    await channel.bindQueue(queue, exchange, binding)
   }
 
 export const subscriptionOptions = (to: Subscription, type: 'quorum' | 'classic'): QueueOptions => {
