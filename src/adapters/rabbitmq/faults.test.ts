@@ -146,7 +146,9 @@ describeOwnBroker('a RabbitMQ in trouble', () => {
     Object.assign(at, { username: 'deaf', password: 'hidden' })
     const transport = await desk.transport(at.href)
     await expect(transport.collect({ name: 'deaf.dlq' })).rejects.toMatchObject({
-      message: expect.stringMatching(/can't consume 'deaf.dlq': ACCESS_REFUSED - (read )?access to queue 'deaf.dlq'/),
+      message: expect.stringMatching(
+        /can't consume 'deaf.dlq': ACCESS_REFUSED - (read )?access to queue 'deaf.dlq'/,
+      ),
       fix: expect.stringMatching(/read permission on 'deaf.dlq'/),
     })
     await transport.close()
