@@ -60,3 +60,49 @@ describe('while the ledger is down', () => {
     expect(log).toEqual(['give back'])
   })
 })
+
+describe('while the broker does not answer', () => {
+  it('an effect is remembered all the same, whatever is unanswered before it', async () => {
+    const { clock, ...rest } = testTools()
+    const remembered: string[] = []
+    const ledger = {
+      finish: async (ends: readonly Finish[]) => {
+        remembered.push(...ends.map(({ held: { key }, as }) => `${key.id} ${as}`))
+        return ends.map(() => true)
+      },
+    } as unknown as Ledger
+    const asked: string[][] = []
+    let answer = () => {}
+    const answering = new Promise<void>((resolve) => {
+      answer = resolve
+    })
+    const inlet = {
+      settle: async (batch: readonly Settlement[]) => {
+        asked.push(batch.map(({ delivery: { parcel } }) => parcel.event.id))
+        await answering
+        return batch.map(() => 'done' as const)
+      },
+    } as unknown as Inlet
+    const address = { service: 's', topic: 't', consumerGroup: 'g' }
+    const settler = createSettler({ address, inlet, ledger, companion: undefined, tools: { clock, ...rest } })
+    const ended: string[] = []
+    const effect = (id: string) => {
+      const parcel = { ...delivery.parcel, event: { ...delivery.parcel.event, id } }
+      const claim = { ...held, key: { ...held.key, id } }
+      settler.settle({ do: 'ack', delivery: { ...delivery, parcel }, held: claim }, () => ended.push(id))
+    }
+    effect('a')
+    await clock.advance(1)
+    effect('b')
+    await clock.advance(1)
+    effect('c')
+    await clock.advance(1)
+    expect(asked).toEqual([['a']])
+    expect(remembered).toEqual(['a done', 'b done', 'c done'])
+    answer()
+    await clock.runUntil(settler.idle())
+    expect(asked).toEqual([['a'], ['b', 'c']])
+    expect(ended).toEqual(['a', 'b', 'c'])
+    expect(remembered).toEqual(['a done', 'b done', 'c done'])
+  })
+})

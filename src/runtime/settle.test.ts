@@ -103,13 +103,13 @@ describe('the settler', () => {
     expect(log.toSorted()).toEqual(
       [
         'finish a done',
-        'settle ack a, give back c',
+        'settle give back c, ack a',
         'finish c free',
         'settle later b',
         'finish b spent',
       ].toSorted(),
     )
-    expect(at('finish a done')).toBeLessThan(at('settle ack a, give back c'))
+    expect(at('finish a done')).toBeLessThan(at('settle give back c, ack a'))
     expect(at('settle later b')).toBeLessThan(at('finish b spent'))
   })
 

@@ -15,8 +15,8 @@ export type Step = { readonly held?: Held } & (
 
 /**
  * The only room that acts. Steps are settled in groups: whatever gathered while the last group was on its way. Beside a
- * broker what needs a new home goes in a line of its own: an effect that happened must not wait to be remembered until
- * the copies of others are confirmed, for if the process dies meanwhile it happens again.
+ * broker an effect that happened is remembered before its ack stands in line, and acks don't wait for the copies of others:
+ * if the process leaves or dies before it is remembered, it happens again.
  */
 export interface Settler {
   /** Answers when settled: 'lost' where the delivery was no longer ours, an Error where it would not go. */
@@ -42,18 +42,24 @@ export interface SettlerOptions {
 interface Line {
   /** So many groups may be on their way at once. */
   readonly most: number
+  readonly settle: (group: readonly Entry[]) => Promise<void>
   gathered: Entry[]
   working: number
   /** There while a group is about to leave: what comes until then goes with it. */
   leave: (() => void) | undefined
 }
 
-const lineOf = (most: number): Line => ({ most, gathered: [], working: 0, leave: undefined })
+const lineOf = (most: number, settle: Line['settle']): Line => ({
+  ...{ most, settle, gathered: [], working: 0 },
+  leave: undefined,
+})
 
 interface Entry {
   readonly step: Step
   readonly answer: (settled: Settled) => void
   tries: number
+  /** The ledger knows that its effect has happened. */
+  remembered: boolean
   /** Why its own step was given up; handing it back is no success of that step. */
   readonly gaveUp?: Error
 }
@@ -74,17 +80,21 @@ export const createSettler = ({
   abandon,
 }: SettlerOptions): Settler => {
   const { clock, journal } = tools
-  const plain = lineOf(1)
-  // in one database all of it is one commit
-  const moving = ledger ? lineOf(AT_ONCE) : plain
   let unsettled = 0
   const waiters: (() => void)[] = []
 
   const gather = (entry: Entry): void => {
-    const line = needsHome(entry.step) ? moving : plain
+    const line = lineFor(entry)
     line.gathered.push(entry)
-    if (line.working < line.most && !line.leave) void work(line)
+    if (isFree(line)) void work(line, departure(line))
   }
+
+  const lineFor = ({ step, remembered }: Entry): Line => {
+    if (ledger && step.do === 'ack' && step.held && !remembered) return effects
+    return needsHome(step) ? moving : plain
+  }
+
+  const isFree = (line: Line): boolean => line.working < line.most && !line.leave
 
   const departure = (line: Line): Promise<void> =>
     new Promise((resolve) => {
@@ -92,18 +102,41 @@ export const createSettler = ({
       void clock.sleep(0).then(resolve)
     })
 
-  const work = async (line: Line): Promise<void> => {
+  const work = async (line: Line, begins?: Promise<void>): Promise<void> => {
     line.working++
-    await departure(line)
+    if (begins) await begins
     line.leave = undefined
     while (line.gathered.length > 0) {
       const group = line.gathered
       line.gathered = []
-      const answers = await settleGroup(group.map(({ step }) => step))
-      if (abandon?.aborted) await free(group.filter((_, i) => answers[i] instanceof Error))
-      for (let i = 0; i < group.length; i++) conclude(group[i]!, answers[i]!)
+      await line.settle(group)
     }
     line.working--
+  }
+
+  /** What is remembered stands in line for its ack. */
+  const rememberAll = async (group: readonly Entry[]): Promise<void> => {
+    try {
+      await remember(group.map(({ step }) => ({ held: step.held!, as: 'done' })))
+    } catch (error) {
+      return concludeAll(
+        group,
+        group.map(() => asError(error)),
+      )
+    }
+    for (const entry of group) {
+      entry.remembered = true
+      lineFor(entry).gathered.push(entry)
+    }
+    for (const line of [plain, moving]) if (line.gathered.length > 0 && isFree(line)) void work(line)
+  }
+
+  const settleAll = async (group: readonly Entry[]): Promise<void> =>
+    concludeAll(group, await settleGroup(group.map(({ step }) => step)))
+
+  const concludeAll = async (group: readonly Entry[], answers: readonly Settled[]): Promise<void> => {
+    if (abandon?.aborted) await free(group.filter((_, i) => answers[i] instanceof Error))
+    for (let i = 0; i < group.length; i++) conclude(group[i]!, answers[i]!)
   }
 
   /**
@@ -147,7 +180,9 @@ export const createSettler = ({
 
   /** What nobody will try again: its claim must not look like a crash to whoever is next. */
   const free = async (group: readonly Entry[]): Promise<void> => {
-    const ends = group.flatMap(({ step: { held } }): Finish[] => (held ? [{ held, as: 'free' }] : []))
+    const ends = group.flatMap(({ step: { held }, remembered }): Finish[] =>
+      held && !remembered ? [{ held, as: 'free' }] : [],
+    )
     if (ends.length === 0) return
     await ledger?.finish(ends).catch(() => {}) // it runs out by itself; nobody waits for a ledger that is down
   }
@@ -164,13 +199,12 @@ export const createSettler = ({
 
   const settleHere = async (steps: readonly Step[]): Promise<readonly Settled[]> => {
     try {
-      // an effect that happened is remembered before the ack; the other endings only after the new home is there
-      await finish(steps, ({ do: what }) => (what === 'ack' ? 'done' : undefined))
       const settled = await inlet.settle(steps.map(asSettlement))
       // what the companion has was settled: that its original comes again is known to the ledger
       const answers = settled.map((each, i) =>
         each === 'lost' && steps[i]!.do === 'companion' ? 'done' : each,
       )
+      // of an effect the ledger knows already; the other endings are remembered only now that the new home is there
       await finish(steps, (step, i) => {
         if (step.do === 'ack' || answers[i] instanceof Error) return undefined
         return answers[i] === 'lost' ? 'free' : endOf(step)
@@ -223,12 +257,20 @@ export const createSettler = ({
     }
   }
 
+  const effects = lineOf(1, rememberAll)
+  const plain = lineOf(1, settleAll)
+  // in one database all of it is one commit
+  const moving = ledger ? lineOf(AT_ONCE, settleAll) : plain
+
   return {
     settle: (step, answer) => {
       unsettled++
-      gather({ step, answer, tries: 0 })
+      gather({ step, answer, tries: 0, remembered: false })
     },
-    leave: () => plain.leave?.(),
+    leave: () => {
+      effects.leave?.()
+      plain.leave?.()
+    },
     idle: () => (unsettled === 0 ? Promise.resolve() : new Promise((resolve) => waiters.push(resolve))),
   }
 }
