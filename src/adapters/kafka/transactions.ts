@@ -2,7 +2,7 @@ import { CODE, hasCode } from './errors.ts'
 import type { Commit, Committed, Membership, Offsets } from './offsets.ts'
 import { asMessage, loadsOf, type Outgoing } from './outgoing.ts'
 import { standingOf } from './standing.ts'
-import { end, endEmpty, type Open, transactorOf } from './transactor.ts'
+import { endEmpty, type Open, transactorOf } from './transactor.ts'
 import type { Wire } from './wire.ts'
 import { within } from './within.ts'
 
@@ -44,7 +44,7 @@ export const transactionsOf = (wire: Wire): Transactions => {
   }
   const abort = async (open: Open, mine: Doubt) => {
     try {
-      await within(ABORTING, clock, () => end(open, 'abort'))
+      await within(ABORTING, clock, () => transactor.end(open, 'abort'))
       known(mine)
     } catch {
       transactor.discard(open.own)
@@ -65,7 +65,7 @@ export const transactionsOf = (wire: Wire): Transactions => {
         // under the same name, after which the broker calls nothing open any more
         open = await transactor.begin()
         const standing = left.asked ? await standingOf(offsets, commits) : 'absent'
-        await endEmpty(open, standing === 'absent' ? 'abort' : 'commit', records, offsets.group)
+        await endEmpty(transactor, open, standing === 'absent' ? 'abort' : 'commit', records, offsets.group)
         known(left)
         return standing === 'there'
       } catch (error) {
@@ -124,7 +124,7 @@ export const transactionsOf = (wire: Wire): Transactions => {
     }
     mine.asked = true
     try {
-      await end(open, 'commit')
+      await transactor.end(open, 'commit')
       known(mine)
     } catch (error) {
       transactor.discard(open.own)

@@ -15,6 +15,13 @@ export interface Open {
 export interface Transactor {
   readonly id: string
   begin(): Promise<Open>
+  /**
+   * Resolves when its marks are written, wherever it wrote. A broker tells the end of a transaction before that, and one that is
+   * killed then never writes them: when it is back, it takes partitions that it does not know of yet for deleted ones. So
+   * the next one is begun at once, which brokers refuse until the marks are there, and what is told is believed only
+   * where nobody went away meanwhile. Else it is an error, and nobody knows.
+   */
+  end(open: Open, how: 'commit' | 'abort'): Promise<void>
   /** The next one begins anew under the same name, which ends whatever this one has left open. */
   discard(old: Producer): void
   /** The same with whichever is in use. */
@@ -30,14 +37,20 @@ const NOBODY = { producerId: -1n, producerEpoch: -1 }
 export const transactorOf = (wire: Wire): Transactor => {
   const id = `reprieve-${wire.tools.dice.uuid()}`
   let producer: Producer | undefined
+  /** Begun already, to see that the last one has ended. */
+  let next: Open | undefined
 
   const discard = (old: Producer | undefined) => {
+    if (next?.own === old) next = undefined
     if (producer === old) producer = undefined
     old?.close().catch(() => {}) // its connections may be gone already
   }
   return {
     id,
     begin: async () => {
+      const begun = next
+      next = undefined
+      if (begun) return begun
       producer ??= wire.transactor(id)
       const own = producer
       try {
@@ -45,6 +58,27 @@ export const transactorOf = (wire: Wire): Transactor => {
       } catch (error) {
         discard(own)
         throw error
+      }
+    },
+    end: async ({ own, transaction }, how) => {
+      let away = false
+      const leaves = () => {
+        away = true
+      }
+      const triesAgain = (operation: string) => {
+        away ||= operation === 'endTransaction'
+      }
+      own.on('client:broker:disconnect', leaves)
+      own.on(TRIES_AGAIN as never, triesAgain as never)
+      try {
+        await transaction[how]()
+        const begun = await own.beginTransaction(NOBODY as never)
+        await own.initIdempotentProducer(NOBODY as never)
+        if (away) throw new Error(`the broker went away during the ${how} of a transaction`)
+        if (own === producer) next = { own, transaction: begun }
+      } finally {
+        own.off('client:broker:disconnect', leaves)
+        own.off(TRIES_AGAIN as never, triesAgain as never)
       }
     },
     discard,
@@ -55,26 +89,9 @@ export const transactorOf = (wire: Wire): Transactor => {
   }
 }
 
-/**
- * A broker that was killed and came back may call a transaction ended whose marks it never writes: partitions that it does
- * not know of yet it takes for deleted ones. So only what is told at once is believed; else it is an error.
- */
-export const end = async ({ own, transaction }: Open, how: 'commit' | 'abort'): Promise<void> => {
-  let again = false
-  const notice = (operation: string) => {
-    again ||= operation === 'endTransaction'
-  }
-  own.on(TRIES_AGAIN as never, notice as never)
-  try {
-    await transaction[how]()
-  } finally {
-    own.off(TRIES_AGAIN as never, notice as never)
-  }
-  if (again) throw new Error(`the broker went away during the ${how} of a transaction`)
-}
-
 /** As one that writes nothing: with its marks ends whatever was left open in the same partitions, in the same way. */
 export const endEmpty = async (
+  transactor: Transactor,
   open: Open,
   how: 'commit' | 'abort',
   records: readonly Outgoing[],
@@ -91,5 +108,5 @@ export const endEmpty = async (
     }
   }
   await transaction.addConsumer({ groupId } as never)
-  await end(open, how)
+  await transactor.end(open, how)
 }

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { describeOwnKafka, type OwnKafka, ownKafka } from '../../../test/kafka/own-kafka.ts'
+import { until } from '../../../test/until.ts'
+import type { Delivery } from '../../contracts/transport.ts'
 import { realWorld } from '../../testing/trials/index.ts'
 import {
   ackAll,
@@ -164,6 +166,55 @@ describeOwnKafka('a transaction that is called ended and has no marks', () => {
     const again = await take(world, inlet, 4)
     expect(sorted(idsOf(again))).toEqual(sorted(idsOf(got)))
     await ackAll(inlet, again)
+    await takeNone(world, inlet)
+  })
+
+  it('is not done where its end was told by a broker that was killed then: nothing of it is lost', async () => {
+    const settings = readUrl(`kafka://${kafka.brokers[0]}?session=6000&heartbeat=300`)
+    const wire = await openWire(await loadClient(), settings, tools)
+    let back: Promise<void> | undefined
+    const transport = kafkaTransport({
+      ...wire,
+      transactor: (id: string): Producer => {
+        const producer = wire.transactor(id)
+        const begin = producer.beginTransaction.bind(producer)
+        producer.beginTransaction = (async (options: never) => {
+          const transaction = await begin(options)
+          const commit = transaction.commit.bind(transaction)
+          transaction.commit = (async () => {
+            await commit()
+            back ??= kafka.kill().then(() => kafka.start())
+          }) as never
+          return transaction
+        }) as never
+        return producer
+      },
+    })
+    onTestFinished(() => transport.close())
+    const to = makeSubscription(world, { transactions: true })
+    const inlet = await transport.subscribe(to)
+    await transport.publish(to.topic, makeEvents(world, 4))
+    /** As those who keep a ledger would: what was told to be moved is not run again, and its copy must come. */
+    const moved = new Set<string>()
+    const copies: Delivery[] = []
+    let open = await take(world, inlet, 4)
+    const wanted = sorted(idsOf(open))
+    await until('all copies', async () => {
+      const answers = await inlet.settle(
+        open.map((delivery) => ({ do: 'later', delivery, parcel: failedOnce(world, delivery.parcel, 0) })),
+      )
+      for (const [n, { parcel }] of open.entries()) if (answers[n] === 'done') moved.add(parcel.event.id)
+      const refused = open.filter((_, n) => answers[n] instanceof Error)
+      const come = await inlet.receive(8, AbortSignal.timeout(1_000))
+      copies.push(...come.filter(({ parcel }) => parcel.trail.spent > 0))
+      const originals = come.filter(({ parcel }) => parcel.trail.spent === 0)
+      expect(idsOf(originals).filter((id) => moved.has(id))).toEqual([])
+      open = [...refused, ...originals]
+      return copies.length >= 4
+    })
+    await back
+    expect(sorted(idsOf(copies))).toEqual(wanted)
+    await ackAll(inlet, copies)
     await takeNone(world, inlet)
   })
 })
