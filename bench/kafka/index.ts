@@ -11,7 +11,7 @@ import { retryProbe } from '../retries.ts'
 import { openBroker, openIfThere } from '../server.ts'
 import { versionOf } from '../versions.ts'
 import { rawFailingOnce, WAIT } from './failing.ts'
-import { kafkajsConsuming } from './peer.ts'
+import { kafkajsConsuming, kafkajsPublishing } from './peer.ts'
 import { rawConsuming, rawPublishing } from './raw.ts'
 
 const AIM = 0.85
@@ -64,6 +64,7 @@ export const open: OpenBench = async () => {
           oursPublishing({ name: 'reprieve', aim: AIM, rules, ground }),
           oursPublishing({ name: 'reprieve, a call for each', rules, ground }, true),
           rawPublishing(dataOnly),
+          kafkajsPublishing(raw),
         ],
       },
       {

@@ -1,9 +1,38 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type IHeaders, Kafka, logLevel, Partitioners } from 'kafkajs'
+import { type IHeaders, Kafka, logLevel, Partitioners, type Producer } from 'kafkajs'
 import type { Contender, Heat } from '../harness.ts'
 import { batches, counter, FILL, type Order } from '../load.ts'
+import { publishing } from '../publishing.ts'
 import { WAIT } from './failing.ts'
-import { COMMIT, openTopic, PARTITIONS, type Raw } from './raw.ts'
+import { COMMIT, headersOf, openTopic, PARTITIONS, type Raw } from './raw.ts'
+
+/** Not idempotent: with that it loses acknowledged records. */
+const makeProducer = (kafka: Kafka): Producer =>
+  kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner })
+
+const clientOf = ({ broker }: Omit<Raw, 'name'>): Kafka =>
+  new Kafka({ clientId: 'bench', brokers: broker.split(','), logLevel: logLevel.NOTHING })
+
+/** A batch in one send, with acks from all. */
+export const kafkajsPublishing = (raw: Omit<Raw, 'name'>): Contender =>
+  publishing('kafkajs', async () => {
+    const { topic, close } = await openTopic({ ...raw, name: 'kafkajs' })
+    const producer = makeProducer(clientOf(raw))
+    await producer.connect()
+    return {
+      publish: async (orders) => {
+        const messages = orders.map((order) => ({
+          value: Buffer.from(JSON.stringify(order)),
+          headers: Object.fromEntries(headersOf(topic).map(([name, value]) => [String(name), value])),
+        }))
+        await producer.send({ topic, acks: -1, messages })
+      },
+      close: async () => {
+        await producer.disconnect()
+        await close()
+      },
+    }
+  })
 
 /**
  * kafkajs, by its own loop over batches, which commits as often as ours. It has no retries that outlive the process: what
@@ -16,12 +45,11 @@ export const kafkajsConsuming = (raw: Omit<Raw, 'name'>, failsOnce = false): Con
     for (const orders of batches(events, FILL)) await publish(orders)
     const retry = `${topic}.retry`
     const topics = failsOnce ? [topic, retry] : [topic]
-    const kafka = new Kafka({ clientId: 'bench', brokers: raw.broker.split(','), logLevel: logLevel.NOTHING })
+    const kafka = clientOf(raw)
     const admin = kafka.admin()
     await admin.connect()
     if (failsOnce) await admin.createTopics({ topics: [{ topic: retry, numPartitions: PARTITIONS }] })
-    // not idempotent: with that it loses acknowledged records
-    const producer = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner })
+    const producer = makeProducer(kafka)
     if (failsOnce) await producer.connect()
     const consumer = kafka.consumer({ groupId: topic })
     const { handle, tell, seen } = counter(events)

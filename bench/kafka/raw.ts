@@ -1,6 +1,7 @@
 import { Admin, Consumer, Producer } from '@platformatic/kafka'
 import type { Contender, Heat } from '../harness.ts'
 import { batches, counter, FILL, freshName, newId, type Order, WINDOW } from '../load.ts'
+import { publishing } from '../publishing.ts'
 
 /** As ours makes its topics unless told otherwise. */
 export const PARTITIONS = 3
@@ -44,35 +45,20 @@ const bare = (topic: string, order: Order) => ({ topic, value: Buffer.from(JSON.
 const headed = (topic: string, order: Order) => ({
   topic,
   value: Buffer.from(JSON.stringify(order)),
-  headers: new Map([
-    [CONSTANT[0]!, CONSTANT[1]!],
-    [ID, Buffer.from(newId())],
-    [CONSTANT[2]!, CONSTANT[3]!],
-    [TYPE, Buffer.from(topic)],
-    [TIME, Buffer.from(new Date().toISOString())],
-    [CONSTANT[4]!, CONSTANT[5]!],
-  ]),
+  headers: new Map(headersOf(topic)),
 })
 
-export const rawPublishing = (raw: Raw): Contender => ({
-  name: raw.name,
-  prepare: async (events): Promise<Heat> => {
-    const { publish, close } = await openTopic(raw)
-    const load = [...batches(events)]
-    await publish(load[0]!)
-    return {
-      run: async () => {
-        let published = 0
-        for (const orders of load) {
-          await publish(orders)
-          published += orders.length
-        }
-        return { events: published }
-      },
-      close,
-    }
-  },
-})
+/** A CloudEvent's attributes, as ours writes them. */
+export const headersOf = (topic: string): [Buffer, Buffer][] => [
+  [CONSTANT[0]!, CONSTANT[1]!],
+  [ID, Buffer.from(newId())],
+  [CONSTANT[2]!, CONSTANT[3]!],
+  [TYPE, Buffer.from(topic)],
+  [TIME, Buffer.from(new Date().toISOString())],
+  [CONSTANT[4]!, CONSTANT[5]!],
+]
+
+export const rawPublishing = (raw: Raw): Contender => publishing(raw.name, () => openTopic(raw))
 
 export const rawConsuming = (raw: Raw): Contender => ({
   name: raw.name,

@@ -1,8 +1,9 @@
 import { createRequire } from 'node:module'
 import type { Contender, Heat } from '../harness.ts'
 import { batches, counter, FILL, type Order, WINDOW } from '../load.ts'
+import { publishing } from '../publishing.ts'
 import { waitQueue } from './failing.ts'
-import { openQueue, type Raw } from './raw.ts'
+import { EXCHANGE, headed, openQueue, type Raw } from './raw.ts'
 
 /** The few of its members that are used here; the package brings no types. */
 interface Rascal {
@@ -11,6 +12,7 @@ interface Rascal {
 }
 interface Broker {
   subscribe(name: string): Promise<Subscription>
+  publish(name: string, data: Order, overrides: object): Promise<Publication>
   on(event: 'error', listener: (error: Error) => void): void
   shutdown(): Promise<void>
 }
@@ -18,6 +20,10 @@ interface Subscription {
   on(event: 'message', listener: (message: unknown, content: Order, ackOrNack: AckOrNack) => void): void
   on(event: 'error', listener: (error: Error) => void): void
   cancel(): Promise<void>
+}
+interface Publication {
+  on(event: 'success', listener: () => void): Publication
+  on(event: 'return' | 'error', listener: (why: unknown) => void): Publication
 }
 type AckOrNack = (error?: Error, recovery?: readonly object[]) => void
 
@@ -85,6 +91,39 @@ export const rascalConsuming = (raw: Omit<Raw, 'name'>, failsOnce = false): Cont
     }
   },
 })
+
+/** rascal, to the same exchange: persistent, mandatory and confirmed, by its own pool of channels. */
+export const rascalPublishing = (raw: Omit<Raw, 'name'>): Contender =>
+  publishing('rascal', async () => {
+    const { queue, close } = await openQueue({ ...raw, name: 'rascal' })
+    const options = { persistent: true, mandatory: true }
+    const broker = await BrokerAsPromised.create(
+      withDefaultConfig({
+        vhosts: {
+          [vhostOf(raw.url)]: {
+            connection: { url: raw.url, socketOptions: { noDelay: true } },
+            exchanges: { [EXCHANGE]: { assert: false, check: true } },
+            publications: { orders: { exchange: EXCHANGE, routingKey: queue, confirm: true, options } },
+          },
+        },
+      }),
+    )
+    const publishOne = async (order: Order): Promise<void> => {
+      const publication = await broker.publish('orders', order, { options: headed(queue) })
+      await new Promise<void>((resolve, reject) => {
+        publication.on('success', resolve).on('return', reject).on('error', reject)
+      })
+    }
+    return {
+      publish: async (orders) => {
+        await Promise.all(orders.map(publishOne))
+      },
+      close: async () => {
+        await broker.shutdown()
+        await close()
+      },
+    }
+  })
 
 const wasForwarded = (message: unknown, queue: string): boolean => {
   const { headers } = (

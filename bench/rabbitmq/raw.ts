@@ -1,8 +1,9 @@
 import { type ChannelModel, type ConsumeMessage, connect } from 'amqplib'
 import type { Contender, Heat } from '../harness.ts'
 import { batches, counter, FILL, freshName, newId, type Order, WINDOW } from '../load.ts'
+import { publishing } from '../publishing.ts'
 
-const EXCHANGE = 'reprieve-bench'
+export const EXCHANGE = 'reprieve-bench'
 
 /** `cloudEvents`: the message that ours writes, attributes in headers; else only what AMQP has properties for. */
 export interface Raw {
@@ -39,7 +40,8 @@ export const openQueue = async ({ url, cloudEvents }: Raw) => {
 
 const bare = (type: string) => ({ messageId: newId(), type, timestamp: Date.now() })
 
-const headed = (type: string) => {
+/** A CloudEvent's attributes as headers. */
+export const headed = (type: string) => {
   const id = newId()
   return {
     messageId: id,
@@ -56,25 +58,7 @@ const headed = (type: string) => {
 export const typeOf = ({ properties: { headers, type } }: ConsumeMessage): unknown =>
   headers?.['cloudEvents:type'] ?? type
 
-export const rawPublishing = (raw: Raw): Contender => ({
-  name: raw.name,
-  prepare: async (events): Promise<Heat> => {
-    const { publish, close } = await openQueue(raw)
-    const load = [...batches(events)]
-    await publish(load[0]!)
-    return {
-      run: async () => {
-        let published = 0
-        for (const orders of load) {
-          await publish(orders)
-          published += orders.length
-        }
-        return { events: published }
-      },
-      close,
-    }
-  },
-})
+export const rawPublishing = (raw: Raw): Contender => publishing(raw.name, () => openQueue(raw))
 
 export const rawConsuming = (raw: Raw): Contender => ({
   name: raw.name,
