@@ -7,7 +7,7 @@ import { hanging } from './doctor-hanging.ts'
 import { rights, transactional } from './doctor-rights.ts'
 import { examineTopics } from './doctor-topics.ts'
 import { readUrl, type Settings } from './settings.ts'
-import { retryTopics, TIERS } from './tiers.ts'
+import { officeGroup, retryTopics, TIERS } from './tiers.ts'
 import { openWire, type Wire } from './wire.ts'
 
 export const doctor: Doctor = {
@@ -19,14 +19,15 @@ export const doctor: Doctor = {
       const brokers = await reachable(wire)
       // whatever they lead can't be asked about: that they can't be reached says enough
       if (brokers.some(({ level }) => level === 'wrong')) return brokers
-      const wanted = topicsWanted(needs, settings)
-      const transacting = needs.subscriptions.some(({ to }) => to.transactions)
       const there = new Set(await wire.admin.listTopics())
+      const receipts = receiptsOf(needs, there)
+      const wanted = [...topicsWanted(needs, settings), ...receipts]
+      const transacting = needs.subscriptions.some(({ to }) => to.transactions)
       const is = (topic: NeededTopic): boolean => there.has(topic.name)
       return [
         ...brokers,
         ...(await cluster(wire, transacting)),
-        ...(await coordinators(wire, groupsOf(needs))),
+        ...(await coordinators(wire, groupsOf(needs, receipts))),
         ...(transacting ? await transactional(wire) : []),
         ...(await creatable(
           wire,
@@ -43,9 +44,26 @@ export const doctor: Doctor = {
   },
 }
 
-const groupsOf = ({ subscriptions }: Needs): readonly string[] => [
-  ...new Set(subscriptions.map(({ to }) => to.consumerGroup)),
-]
+/** Of the services, and of the office, which has one for each place that it looks at. */
+const groupsOf = (
+  { subscriptions, foreign = [] }: Needs,
+  receipts: readonly NeededTopic[],
+): readonly string[] => {
+  const destinations = subscriptions.flatMap(({ to }) => to.destinations)
+  const offices = [...destinations, ...foreign, ...receipts].map(({ name }) => officeGroup(name))
+  return [...new Set([...subscriptions.map(({ to }) => to.consumerGroup), ...offices])]
+}
+
+/** Its own is not told from those of other offices: where one is there, it may have been made for this one. */
+const receiptsOf = (
+  { subscriptions, receipts }: Needs,
+  there: ReadonlySet<string>,
+): readonly NeededTopic[] => {
+  if (receipts === undefined || subscriptions.length === 0) return []
+  const begins = receipts.slice(0, receipts.lastIndexOf('.') + 1)
+  if ([...there].some((name) => name.startsWith(begins))) return []
+  return [{ name: receipts, as: 'destination', partitions: 1, keep: 0, because: '' }]
+}
 
 const topicsWanted = ({ subscriptions }: Needs, { partitions }: Settings): readonly NeededTopic[] => {
   const wanted = new Map<string, NeededTopic>()
