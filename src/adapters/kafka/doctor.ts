@@ -1,7 +1,7 @@
 import type { Doctor, Needs } from '../../contracts/doctor.ts'
-import { CHECKS, type NeededTopic } from './checks.ts'
+import { CHECKS, type Found, type NeededTopic } from './checks.ts'
 import { loadClient } from './client.ts'
-import { cluster, coordinators, creatable, reachable } from './doctor-cluster.ts'
+import { cluster, coordinators, creatable, reachable, span } from './doctor-cluster.ts'
 import { examineForeign } from './doctor-foreign.ts'
 import { hanging } from './doctor-hanging.ts'
 import { rights, transactional } from './doctor-rights.ts'
@@ -26,6 +26,7 @@ export const doctor: Doctor = {
       const is = (topic: NeededTopic): boolean => there.has(topic.name)
       return [
         ...brokers,
+        ...dropped(needs),
         ...(await cluster(wire, transacting)),
         ...(await coordinators(wire, groupsOf(needs, receipts))),
         ...(transacting ? await transactional(wire) : []),
@@ -65,6 +66,25 @@ const receiptsOf = (
   return [{ name: receipts, as: 'destination', partitions: 1, keep: 0, because: '' }]
 }
 
+/** By the rules themselves, whatever the topics are like. */
+function* dropped({ subscriptions }: Needs): Generator<Found> {
+  const told = new Set<string>()
+  for (const { to, retention } of subscriptions) {
+    for (const { name, expire } of to.destinations) {
+      if (expire === undefined || expire >= retention || told.has(name)) continue
+      told.add(name)
+      yield {
+        check: 'kafka-retention',
+        level: 'risky',
+        where: name,
+        what: `the broker drops letters there after ${span(expire)}, and the rules keep them for ${span(retention)}`,
+        why: 'a letter that no office takes over in that time is gone, with the event in it',
+        fix: "make 'deadLetter.expire' as long as 'retention', or let an office run",
+      }
+    }
+  }
+}
+
 const topicsWanted = ({ subscriptions }: Needs, { partitions }: Settings): readonly NeededTopic[] => {
   const wanted = new Map<string, NeededTopic>()
   const want = (topic: NeededTopic): void => {
@@ -82,7 +102,10 @@ const topicsWanted = ({ subscriptions }: Needs, { partitions }: Settings): reado
     })
     for (const { name, expire } of to.destinations) {
       const keep = expire ?? retention
-      const why = `the rules keep dead letters of ${to.service} for`
+      const why =
+        expire === undefined
+          ? `the rules keep dead letters of ${to.service} for`
+          : `'deadLetter.expire' of ${to.service} says`
       want({ name, as: 'destination', partitions: 1, keep, because: why, from })
     }
   }
