@@ -1,7 +1,7 @@
 import type { Doctor, Needs } from '../../contracts/doctor.ts'
 import { CHECKS, type Found, type NeededTopic } from './checks.ts'
 import { loadClient } from './client.ts'
-import { cluster, coordinators, creatable, reachable, span } from './doctor-cluster.ts'
+import { cluster, coordinators, creatable, reachable, receivable, span } from './doctor-cluster.ts'
 import { examineForeign } from './doctor-foreign.ts'
 import { hanging } from './doctor-hanging.ts'
 import { rights, transactional } from './doctor-rights.ts'
@@ -21,7 +21,7 @@ export const doctor: Doctor = {
       if (brokers.some(({ level }) => level === 'wrong')) return brokers
       const there = new Set(await wire.admin.listTopics())
       const receipts = receiptsOf(needs, there)
-      const wanted = [...topicsWanted(needs, settings), ...receipts]
+      const wanted = topicsWanted(needs, settings)
       const transacting = needs.subscriptions.some(({ to }) => to.transactions)
       const is = (topic: NeededTopic): boolean => there.has(topic.name)
       return [
@@ -34,6 +34,7 @@ export const doctor: Doctor = {
           wire,
           wanted.filter((each) => !is(each)),
         )),
+        ...(await receivable(wire, receipts)),
         ...(await rights(wire, wanted.filter(is))),
         ...(await examineTopics(wire, wanted.filter(is))),
         ...(await hanging(wire, wanted.filter(is))),
