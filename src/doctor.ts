@@ -92,7 +92,7 @@ const examineOne = async (as: string, url: string, needs: Needs, tools: Tools): 
     findings.push(notExamined(as, error))
   }
   const secrets = [...secretsIn(url), ...secretsAround(process.env)]
-  return { as, url: shown, findings: findings.map((finding) => scrubbed(finding, secrets)) }
+  return { as, url: shown, findings: findings.map((finding) => scrubbed(finding, secrets, as)) }
 }
 
 /** A URL that can't be read is a mistake of the caller; all else is what was asked about. */
@@ -127,15 +127,15 @@ const secretsAround = (env: Readonly<Record<string, string | undefined>>): reado
     return name.startsWith('REPRIEVE_') ? secretsIn(value) : []
   })
 
-/** Adapters show none; this is for what a server repeats. A short one, such as guest, would make holes in every text. */
-const scrubbed = (finding: Finding, secrets: readonly string[]): Finding => {
+/** Adapters show none; this is for what a server repeats. A short one, such as guest, would make holes in every text; our own word for a place is none. */
+const scrubbed = (finding: Finding, secrets: readonly string[], as: string): Finding => {
   const long = secrets.filter((secret) => secret.length >= 8)
   if (long.length === 0) return finding
   const clean = (text: string) => long.reduce((rest, secret) => rest.replaceAll(secret, '***'), text)
   const { why, fix } = finding
   return {
     ...finding,
-    where: clean(finding.where),
+    where: finding.where === as ? as : clean(finding.where),
     what: clean(finding.what),
     ...(why && { why: clean(why) }),
     ...(fix && { fix: clean(fix) }),

@@ -41,7 +41,7 @@ export const needsOf = (
     }
   }
   const foreign = [...book.foreign.keys()].map((name) => ({ name, keep: AWAY }))
-  return { needs: { subscriptions, foreign }, findings }
+  return { needs: { subscriptions, foreign, receipts: `${book.naming.receipts}.${ANY_OFFICE}` }, findings }
 }
 
 /** Handlers say what is subscribed to, and a row may cover more than they take: it harms a handler of just that pattern. */
@@ -55,6 +55,9 @@ const withoutTopic = (service: string, row: string, { name }: TransportFacts): F
 
 /** How long an office may be away without losing what others leave for it. */
 const AWAY = 7 * 24 * 60 * 60_000
+
+/** As long as the names of offices are. */
+const ANY_OFFICE = '0'.repeat(12)
 
 const neededFor = (book: RuleBook, to: Subscription): Needed => {
   const { service, topic, types } = to

@@ -21,6 +21,8 @@ export interface Needs {
   readonly subscriptions: readonly Needed[]
   /** For a transport: where others put their dead letters, which the office takes over. */
   readonly foreign?: readonly NeededForeign[]
+  /** For a transport: where the office hears how replays ended. Which name its store gave it is not known here. */
+  readonly receipts?: string
   /** It is the app's own store, and keeps dead letters and the audit too. */
   readonly letters?: boolean
 }

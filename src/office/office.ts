@@ -73,7 +73,7 @@ export const createOffice = async (options: OfficeOptions): Promise<Office> => {
   const { transport, store, tools, book = emptyBook, as: owner = 'somebody', dataCheck } = options
   const { letters, companion } = store
   const { clock } = tools
-  const receiptTo = `reprieve.receipts.${await officeName(store, tools)}`
+  const receiptTo = `${book.naming.receipts}.${await officeName(store, tools)}`
   // beside a broker the companion buries into the store: the office looks there too
   const sources = companion && companion !== transport ? [transport, companion] : [transport]
   const deadKeys = deadKeysAt(sources)

@@ -9,7 +9,7 @@ export interface Naming {
   readonly deadLetter: string
   readonly quarantine: string
   readonly consumerGroup: string
-  /** Where the office waits for the outcome of replays: one for the whole house. */
+  /** Where offices wait for the outcome of replays; each adds a name of its own. */
   readonly receipts: string
 }
 

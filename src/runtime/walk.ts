@@ -2,7 +2,7 @@ import type { About } from '../contracts/journal.ts'
 import type { Tools } from '../contracts/tools.ts'
 import type { Delivery, Inlet, Subscription } from '../contracts/transport.ts'
 import { expiryOf } from '../core/expiry.ts'
-import type { Failure } from '../core/failure.ts'
+import type { Failure, Kind } from '../core/failure.ts'
 import type { Claim, Held } from '../core/ledger.ts'
 import type { Poison } from '../core/poison.ts'
 import type { Instant } from '../core/time.ts'
@@ -124,6 +124,8 @@ export const createWalk = (options: WalkOptions) => {
     if (!registered) {
       // the office waits for what becomes of a replay, and nobody else has the event any more
       if (parcel.trail.replay) return void buryUnrun(unhandled(fact(), parcel.trail, began))
+      // a plain message, which has the topic's name for want of a type: passed by it would be gone, and nobody would ever take it
+      if (type === topic) return void buryUnrun(nameless(fact(), parcel.trail, began))
       journal({ at: began, is: 'skipped', ...fact() })
       return void settle({ do: 'ack', delivery }, nothing)
     }
@@ -278,14 +280,26 @@ const conflicting = (trail: Trail, now: Instant): Death => ({
   trail: extendTrail(trail, CONFLICT, now),
 })
 
-const unhandled = ({ service, type }: About, trail: Trail, now: Instant): Death => {
-  const failure: Failure = {
-    category: 'permanent',
-    kind: 'business',
-    name: 'Unhandled',
-    message: `${service} has no handler that takes '${type}' there`,
-    because: 'a replay has to be handled, or it stays dead',
-  }
+const unhandled = ({ service, type }: About, trail: Trail, now: Instant): Death =>
+  untaken(
+    'business',
+    `${service} has no handler that takes '${type}' there`,
+    'a replay has to be handled, or it stays dead',
+    trail,
+    now,
+  )
+
+const nameless = ({ service, type }: About, trail: Trail, now: Instant): Death =>
+  untaken(
+    'schema',
+    `it names no type of its own, and ${service} has no handler that takes '${type}'`,
+    'what names no type has that of its topic',
+    trail,
+    now,
+  )
+
+const untaken = (kind: Kind, message: string, because: string, trail: Trail, now: Instant): Death => {
+  const failure: Failure = { category: 'permanent', kind, name: 'Unhandled', message, because }
   return { do: 'dead', reason: 'permanent', failure, trail: extendTrail(trail, failure, now) }
 }
 

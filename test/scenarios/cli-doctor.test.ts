@@ -21,7 +21,12 @@ interface Answer {
   readonly places: readonly {
     readonly as: string
     readonly url: string
-    readonly findings: readonly { readonly check: string; readonly level: string; readonly what: string }[]
+    readonly findings: readonly {
+      readonly check: string
+      readonly level: string
+      readonly where: string
+      readonly what: string
+    }[]
   }[]
 }
 const answer = (stdout: string): Answer => JSON.parse(stdout) as Answer
@@ -96,9 +101,13 @@ describe('reprieve doctor', () => {
       '--board',
       'redis://127.0.0.1:1',
     ]
-    const { code, stdout } = await run([...args, '--json'], cwd)
+    // a password that is a word of ours makes no hole in it, which would tell what it is
+    const env = { REPRIEVE_RABBITMQ_PASSWORD: 'transport' }
+    const { code, stdout } = await cli(['doctor', ...args, '--json'], { cwd, env })
     expect(code).toBe(1)
-    expect(answer(stdout).places.map(({ as, url }) => `${as} ${url}`)).toEqual([
+    const { places } = answer(stdout)
+    expect(places[1]!.findings.map(({ where }) => where)).toEqual(['transport'])
+    expect(places.map(({ as, url }) => `${as} ${url}`)).toEqual([
       expect.stringMatching(/^rules /),
       'transport amqp://127.0.0.1:1',
       'store sqlite:own.db',

@@ -26,6 +26,7 @@ const listen = async (transport: string, topic: string, order = 'none') => {
   const rules = readRules(
     `version: 1
 defaults: { policy: { backoff: fixed, delay: 100ms, jitter: none, retries: 2 } }
+topics: { ${topic}.more: [${topic}.named] }
 services: { ${name}: { events: { ${topic}: { order: ${order} } } } }`,
     'test.yaml',
   )
@@ -36,6 +37,7 @@ services: { ${name}: { events: { ${topic}: { order: ${order} } } } }`,
     seen.push({ id, type, data, attempt })
     if (attempt === 1) throw Object.assign(new Error('busy'), { code: 'ECONNRESET' })
   })
+  app.service(name).on(`${topic}.named`, () => {})
   await app.start()
   return { app, name, seen, done: () => seen.filter(({ attempt }) => attempt === 2) }
 }
@@ -51,9 +53,11 @@ describeWith('amqp', 'plain clients of RabbitMQ', (url) => {
     const connection = await connect(url)
     onTestFinished(async () => {
       const channel = await connection.createChannel()
-      for (const queue of [`${name}.${topic}`, ...app.destinations().map((each) => each.name)])
+      for (const { name: destination } of app.destinations()) await channel.deleteQueue(destination)
+      for (const queue of [`${name}.${topic}`, `${name}.${topic}.more`]) {
         await channel.deleteQueue(queue)
-      await channel.deleteExchange(`${name}.${topic}.dlx`)
+        await channel.deleteExchange(`${queue}.dlx`)
+      }
       await connection.close()
     })
     const channel = await connection.createConfirmChannel()
@@ -76,6 +80,16 @@ describeWith('amqp', 'plain clients of RabbitMQ', (url) => {
     const { letter } = await letterIn(app)
     expect(letter).toMatchObject({ reason: 'undecodable', kind: 'schema' })
     expect(Buffer.from(letter.event.data!).toString()).toBe('no JSON and nothing says so')
+    // it has the topic's name for a type, which nobody handles there
+    channel.publish('reprieve.events', `${topic}.more`, Buffer.from('{"n":3}'), { messageId: 'untyped' })
+    const [kept] = await until('what names no type', async () => {
+      const found = await app.office.list({ type: `${topic}.more` }, 1)
+      return found.length > 0 && found
+    })
+    expect(kept!.letter).toMatchObject({
+      error: expect.stringContaining('names no type'),
+      event: { id: 'untyped' },
+    })
   })
 
   it('receive what we publish as an ordinary message', async () => {

@@ -367,8 +367,8 @@ describe('draining', () => {
 })
 
 describe('replay', () => {
-  const failing = async () => {
-    const all = await world()
+  const failing = async (yaml?: string) => {
+    const all = await world(yaml)
     const state = { mended: false, calls: [] as Record<string, string>[] }
     all.app.service(SERVICE).on(TYPE, (event) => {
       state.calls.push(event.headers)
@@ -381,9 +381,12 @@ describe('replay', () => {
   }
 
   it('goes to the subscription that failed, with its headers, and is resolved by its receipt', async () => {
-    const { app, clock, state, id, letter } = await failing()
+    const { app, clock, state, id, letter } = await failing(
+      'version: 1\nnaming: { receipts: house.receipts }',
+    )
     state.mended = true
     expect(await app.office.replay({ service: SERVICE })).toEqual({ sent: [letter.id], skipped: [] })
+    expect(app.office.receiptTo).toMatch(/^house\.receipts\.[0-9a-f]{12}$/)
     await clock.advance(1000)
     expect(state.calls.at(-1)).toEqual({
       'x-replayed': 'true',

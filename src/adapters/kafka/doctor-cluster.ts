@@ -205,8 +205,46 @@ export const coordinators = async (
 /** The broker is asked whether it would make them, and makes nothing. */
 export const creatable = async (wire: Wire, missing: readonly NeededTopic[]): Promise<readonly Found[]> => {
   if (missing.length === 0) return []
-  const { admin, client, settings } = wire
   const where = 'topics'
+  const refusal = await wouldMake(wire, missing)
+  if (refusal) {
+    const all = missing.map(({ name, partitions }) => `${name} (${partitions})`).join(', ')
+    return [
+      {
+        ...refusal,
+        where,
+        what: `${missing.length} are not there, and could not be made: ${refusal.what}`,
+        why: `a service that needs them refuses to start; with their partitions: ${all}`,
+        fix: refusal.fix ?? 'allow this user to create topics, or create them beforehand',
+      },
+    ]
+  }
+  const what = `${missing.length} are not there yet and will be made`
+  return [{ check: 'kafka-missing', level: 'fine', where, what }]
+}
+
+/** The same for an office, of which nobody knows here how its store calls it. */
+export const receivable = async (wire: Wire, receipts: readonly NeededTopic[]): Promise<readonly Found[]> => {
+  const [topic] = receipts
+  const refusal = topic && (await wouldMake(wire, receipts))
+  if (!refusal) return []
+  return [
+    {
+      ...refusal,
+      where: topic.name.replace(/[^.]*$/, '*'),
+      what: `there is none, and it could not be made: ${refusal.what}`,
+      why: 'an office hears there how replays ended: it refuses to start',
+      fix:
+        refusal.fix ??
+        'allow this user to create topics that begin so, or create the one that the start names',
+    },
+  ]
+}
+
+type Refusal = Pick<Found, 'check' | 'level' | 'what'> & { readonly fix: string | undefined }
+
+const wouldMake = async (wire: Wire, missing: readonly NeededTopic[]): Promise<Refusal | undefined> => {
+  const { admin, client, settings } = wire
   try {
     const { brokers, controllerId } = await admin.metadata({ topics: [] })
     const broker = brokers.get(controllerId) ?? [...brokers.values()][0]!
@@ -219,24 +257,18 @@ export const creatable = async (wire: Wire, missing: readonly NeededTopic[]): Pr
     }))
     const connection = await admin.connections.get(broker)
     await client.createTopicsV7.api.async(connection, requests, 5000, true)
+    return undefined
   } catch (error) {
     const refused = hasCode(error, CODE.topicNotAllowed, CODE.clusterNotAllowed)
     const replicas = hasCode(error, CODE.invalidReplication)
-    return [
-      {
-        check: refused ? 'kafka-permissions' : 'kafka-missing',
-        level: 'wrong',
-        where,
-        what: `${missing.length} are not there, and could not be made: ${reasonOf(error)}`,
-        why: `such as ${missing[0]!.name}: a service that needs it refuses to start`,
-        fix: refused
-          ? 'allow this user to create topics, or create them beforehand'
-          : replicas
-            ? 'set ?replication= to what the brokers allow'
-            : 'mend what the broker says, or create them beforehand',
-      },
-    ]
+    const mend = replicas
+      ? 'set ?replication= to what the brokers allow'
+      : 'mend what the broker says, or create them beforehand'
+    return {
+      check: refused ? 'kafka-permissions' : 'kafka-missing',
+      level: 'wrong',
+      what: reasonOf(error),
+      fix: refused ? undefined : mend,
+    }
   }
-  const what = `${missing.length} are not there yet and will be made`
-  return [{ check: 'kafka-missing', level: 'fine', where, what }]
 }

@@ -1,5 +1,6 @@
 import type { NeededForeign } from '../../contracts/doctor.ts'
 import type { Found, NeededTopic } from './checks.ts'
+import { rights } from './doctor-rights.ts'
 import { examineTopics } from './doctor-topics.ts'
 import type { Wire } from './wire.ts'
 
@@ -22,7 +23,12 @@ export const examineForeign = async (
     why: 'the office looks again until it is; if the name is wrong that is for ever, and its letters stay unseen',
     fix: 'start whoever makes it, mend its name under foreign in the rule book, or allow this user Read and Describe',
   }))
-  for (const each of await examineTopics(wire, topics)) {
+  // they are only read
+  const allowed = await rights(
+    wire,
+    topics.map((each) => ({ ...each, as: 'source' })),
+  )
+  for (const each of [...allowed, ...(await examineTopics(wire, topics))]) {
     if (each.level === 'fine') continue
     if (each.check === 'kafka-permissions') found.push(each)
     else if (LOOKED_AT.includes(each.check)) found.push({ ...each, check: 'kafka-foreign' })

@@ -142,7 +142,7 @@ function* retention({ name, as, keep, because }: NeededTopic, has: Configs): Gen
       where: name,
       what: `retention.ms is ${span(ms)}, and ${because} ${span(keep)}`,
       why: `the broker drops ${lost} without a word`,
-      fix: `set retention.ms to ${as === 'destination' ? '-1 (the office keeps its own time)' : `${keep} or more`}`,
+      fix: `set retention.ms to ${keep} or more${as === 'destination' ? ', or to -1: the office keeps its own time' : ''}`,
     }
   }
   const bytes = Number(has.get('retention.bytes') ?? -1)
@@ -181,10 +181,10 @@ function* size(
   if (!(most < source)) return
   yield {
     check: 'kafka-size',
-    level: 'wrong',
+    level: 'risky',
     where: name,
     what: `max.message.bytes is ${most}, and ${from} takes events of ${source}`,
-    why: 'a large event that fails can neither be retried nor buried, and stops its partition',
+    why: 'a large event that fails has to wait, or be buried, in the store beside the brokers',
     fix: `set max.message.bytes to more than ${source}`,
   }
 }

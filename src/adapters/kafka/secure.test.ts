@@ -148,7 +148,9 @@ describeOwnKafka('kafka behind TLS and passwords', () => {
     }
     expect((await refusal(`kafka://127.0.0.1:${tls}?ca=${files.stranger}`)).fix).toMatch(/'\?ca='/)
     expect((await refusal(`kafka://127.0.0.1:${tls}?tls=true`)).fix).toMatch(/REPRIEVE_KAFKA_CA/)
-    expect((await refusal(`kafka://${kafka!.brokers[0]}?tls=true`)).fix).toMatch(/without TLS/)
+    expect((await refusal(`kafka://${kafka!.brokers[0]}?tls=true`)).fix).toMatch(
+      /'\?tls=false' where REPRIEVE_KAFKA_CA .* without TLS/,
+    )
     for (const port of [tls, both]) {
       expect((await refusal(`kafka://127.0.0.1:${port}`)).fix).toMatch(/tls=true/)
       const named = await refusal(`kafka://ann:${ENCODED}@127.0.0.1:${port}`)
@@ -207,7 +209,11 @@ describeOwnKafka('kafka behind TLS and passwords', () => {
     const to = { ...makeSubscription(world), transactions: true }
     const { transport } = await open(`kafka://${kafka!.brokers[0]}`, tools)
     await transport.subscribe(to)
+    const theirs = { name: `${to.topic}.DLT`, keep: 1000 }
+    await (await transport.collect({ name: theirs.name })).close()
     await transport.close()
+    const receipts = `${to.service}.receipts`
+    const offices = [...to.destinations, theirs].map(({ name }) => `reprieve-office.${name}`)
     const admin = new Admin({ clientId: 'test', bootstrapBrokers: [...kafka!.brokers] })
     const allow = (type: ResourceType, resourceName: string, ...operations: Right[]) =>
       admin.createAcls({
@@ -224,16 +230,21 @@ describeOwnKafka('kafka behind TLS and passwords', () => {
     const needs = { attempt: 1000, unsettled: 5000, retries: 60_000, retention: 60_000 }
     const told = async () => {
       const url = `kafka://bob:${ENCODED}@127.0.0.1:${sasl}?session=1000&heartbeat=100`
-      const findings = await doctor.examine(url, { subscriptions: [{ to, ...needs }] }, tools)
+      const asked = { subscriptions: [{ to, ...needs }], foreign: [theirs], receipts: `${receipts}.0` }
+      const findings = await doctor.examine(url, asked, tools)
       return findings
         .filter(({ level, check }) => level !== 'fine' && check !== 'kafka-replication')
-        .map(({ level, check, where, what }) => `${level} ${check} ${where}: ${what}`)
+        .map(
+          ({ level, check, where, what, why }) =>
+            `${level} ${check} ${where}: ${what}${where === 'topics' ? ` (${why})` : ''}`,
+        )
     }
     const [grave] = to.destinations
     const waits = retryTopics(to.consumerGroup)
     await allow('TOPIC', to.topic, 'DESCRIBE')
     for (const name of waits) await allow('TOPIC', name, 'READ', 'WRITE')
     await allow('TOPIC', grave!.name, 'READ')
+    await allow('TOPIC', theirs.name, 'DESCRIBE')
     const little = await until('what bob may do', async () => {
       const lines = await told()
       // brokers hear of it one after the other
@@ -244,7 +255,16 @@ describeOwnKafka('kafka behind TLS and passwords', () => {
         `wrong kafka-permissions ${to.topic}: this user may not Read`,
         `wrong kafka-permissions ${grave!.name}: this user may not Write`,
         `risky kafka-permissions ${waits[0]}: this user may not Delete`,
-        `wrong kafka-permissions consumer group ${to.consumerGroup}: this user may not use it`,
+        `wrong kafka-permissions ${theirs.name}: this user may not Read`,
+        ...[to.consumerGroup, ...offices, `reprieve-office.${receipts}.0`].map(
+          (group) => `wrong kafka-permissions consumer group ${group}: this user may not use it`,
+        ),
+        expect.stringMatching(
+          /^wrong kafka-permissions topics: 1 are not there, and could not be made: .*quarantine/,
+        ),
+        expect.stringMatching(
+          /^wrong kafka-permissions .*receipts\.\*: there is none, and it could not be made/,
+        ),
         'wrong kafka-permissions transactional ids reprieve-*: this user may not use them',
         expect.stringMatching(/^risky kafka-permissions the settings of brokers: can't be seen/),
         expect.stringMatching(/^risky kafka-permissions the settings of topics: can't be seen/),
@@ -253,7 +273,10 @@ describeOwnKafka('kafka behind TLS and passwords', () => {
     await allow('TOPIC', to.topic, 'READ', 'DESCRIBE_CONFIGS')
     for (const name of waits) await allow('TOPIC', name, 'DELETE', 'DESCRIBE_CONFIGS')
     for (const { name } of to.destinations) await allow('TOPIC', name, 'READ', 'WRITE', 'DESCRIBE_CONFIGS')
-    await allow('GROUP', to.consumerGroup, 'READ')
+    await allow('TOPIC', theirs.name, 'READ', 'DESCRIBE_CONFIGS')
+    await allow('TOPIC', `${receipts}.0`, 'CREATE')
+    for (const group of [to.consumerGroup, ...offices, `reprieve-office.${receipts}.0`])
+      await allow('GROUP', group, 'READ')
     await allow('TRANSACTIONAL_ID', 'reprieve-doctor', 'WRITE')
     await allow('CLUSTER', 'kafka-cluster', 'DESCRIBE_CONFIGS')
     await admin.close()

@@ -28,3 +28,6 @@ export const retryTopic = (group: string, wait: Millis): string => `${group}.ret
 
 export const retryTopics = (group: string): readonly string[] =>
   TIERS.map(({ name }) => `${group}.retry.${name}`)
+
+/** The consumer group of offices that take letters from there. */
+export const officeGroup = (destination: string): string => `reprieve-office.${destination}`

@@ -10,7 +10,7 @@ import { passing } from './passing.ts'
 import { postOffice } from './post.ts'
 import { addressOf, returningRecord } from './returning.ts'
 import { tidying } from './tidying.ts'
-import { LONGEST, late, retryTopic, retryTopics } from './tiers.ts'
+import { LONGEST, late, officeGroup, retryTopic, retryTopics } from './tiers.ts'
 import { topicsOf, type WantedTopic, type Withheld } from './topics.ts'
 import { type Transactions, transactionsOf } from './transactions.ts'
 import { watching } from './watching.ts'
@@ -112,8 +112,8 @@ export const kafkaTransport = (wire: Wire): Transport & { readonly counts: Count
       },
     )
   }
-  const officeGroup = (topic: string, foreign: boolean): Group => {
-    const name = `reprieve-office.${topic}`
+  const groupOfOffice = (topic: string, foreign: boolean): Group => {
+    const name = officeGroup(topic)
     return groupOf(name, () =>
       consumerGroup(wire, {
         name,
@@ -192,7 +192,7 @@ export const kafkaTransport = (wire: Wire): Transport & { readonly counts: Count
       if (expire !== undefined) expiries.set(name, expire)
       await (foreign ? checkThere(name) : topics.ensure([destination(name)]))
       alive()
-      const group = officeGroup(name, foreign)
+      const group = groupOfOffice(name, foreign)
       const window = OFFICE_WINDOW
       return openInlet({ wire, group, topic: name, window, post, topics, collects: true })
     },

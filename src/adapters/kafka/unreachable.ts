@@ -20,7 +20,7 @@ const mending = (error: unknown, { sasl, tls }: Settings): string | undefined =>
   const codes = all.map((each) => String((each as NodeJS.ErrnoException).code ?? ''))
   const has = (code: RegExp) => codes.some((each) => code.test(each))
   if (sasl && all.some(({ message }) => /current SASL state|ILLEGAL_SASL_STATE/.test(message))) {
-    return 'that port asks for no credentials: leave user and password out of the transport URL, or name the port that does'
+    return 'that port asks for no credentials: leave user and password out of the transport URL, and REPRIEVE_KAFKA_USER unset, or name the port that does'
   }
   if (hasCode(error, CODE.mechanismNotTaken)) {
     return `the brokers do not take ${sasl?.mechanism}: name one that they do by '?sasl=' in the transport URL`
@@ -42,7 +42,7 @@ const mending = (error: unknown, { sasl, tls }: Settings): string | undefined =>
   }
   if (has(/^CERT_(HAS_EXPIRED|NOT_YET_VALID)$/)) return "renew the brokers' certificates"
   if (tls && has(/^(ERR_SSL_WRONG_VERSION_NUMBER|ERR_SSL_PACKET_LENGTH_TOO_LONG|EPROTO|ECONNRESET)$/)) {
-    return `leave out '?tls=true' for a port without TLS, or name the brokers' TLS port; else ${LOOK}`
+    return `leave out '?tls=true', or write '?tls=false' where REPRIEVE_KAFKA_CA is set, for a port without TLS; or name the brokers' TLS port; else ${LOOK}`
   }
   // a certificate is refused after the handshake: all that is heard of it may be the end of the connection
   if (tls && !sasl && isClosed) return `where that port wants credentials name a user; else ${LOOK}`

@@ -148,8 +148,11 @@ describeOwnBroker('the doctor of a RabbitMQ of our own', () => {
     destinations: [{ name: 'svc.dlq' }],
   }
   const as = (user: string): string => own.url.replace(/\/\/.*@/, `//${user}:not-to-be-shown@`)
-  const refusals = async (user: string) =>
-    bad(await examine(as(user), needed(to))).map(({ check, where, what }) => `${check} ${where}: ${what}`)
+  const refusals = async (user: string) => {
+    const needs = { subscriptions: [needed(to)], receipts: 'house.receipts.0' }
+    const findings = await doctor.examine(as(user), needs, tools)
+    return bad(findings).map(({ check, where, what }) => `${check} ${where}: ${what}`)
+  }
 
   it('tells each name that a user may not configure, write or read, and shows no password', async () => {
     const all = await refusals('poor')
@@ -173,12 +176,27 @@ describeOwnBroker('the doctor of a RabbitMQ of our own', () => {
     await own.control(
       'set_permissions',
       'poor',
-      '^(reprieve|svc)\\.',
-      '^(reprieve|svc)\\.',
-      '^(reprieve|svc)\\.',
+      '^(house|reprieve|svc)\\.',
+      '^(house|reprieve|svc)\\.',
+      '^(house|reprieve|svc)\\.',
     )
     expect(await refusals('poor')).toEqual([
       'rabbitmq-permissions exchange amq.default (the default exchange): the user lacks the write permission',
+    ])
+    // all but what binding a queue needs, and the office's own
+    const rest = '^(?!house\\.)'
+    await own.control(
+      'set_permissions',
+      'poor',
+      rest,
+      '^(reprieve\\.|amq\\.default$|svc\\.made\\.dlx$)',
+      rest,
+    )
+    expect(await refusals('poor')).toEqual([
+      'rabbitmq-permissions queue svc.dlq: the user lacks the write permission',
+      'rabbitmq-permissions queue svc.made: the user lacks the write permission',
+      'rabbitmq-permissions queue house.receipts.0: the user lacks the configure permission',
+      'rabbitmq-permissions queue house.receipts.0: the user lacks the read permission',
     ])
     await own.control('set_permissions', 'poor', '.*', '.*', '^reprieve\\.')
     expect(await refusals('poor')).toContain(

@@ -196,7 +196,13 @@ const publishing = async (
 
 /** A queue or an exchange that a subscription needs. */
 type Wanted =
-  | { readonly is: 'queue'; readonly name: string; readonly options: QueueOptions }
+  | {
+      readonly is: 'queue'
+      readonly name: string
+      readonly options: QueueOptions
+      /** The exchange that it is bound to. */
+      readonly boundTo?: string
+    }
   | {
       readonly is: 'exchange'
       readonly name: string
@@ -204,22 +210,24 @@ type Wanted =
       readonly options?: ExchangeOptions
     }
 
-const wantedBy = ({ subscriptions }: Needs, { exchange, queue }: Settings): readonly Wanted[] => {
+const wantedBy = ({ subscriptions, receipts }: Needs, { exchange, queue }: Settings): readonly Wanted[] => {
   if (subscriptions.length === 0) return []
   const all: Wanted[] = [{ is: 'exchange', name: exchange, type: 'topic' }]
   for (const { to } of subscriptions) {
     const name = queueOf(to)
-    all.push({ is: 'exchange', name: exchangeOfDead(name), type: 'direct' })
+    const boundTo = exchangeOfDead(name)
+    all.push({ is: 'exchange', name: boundTo, type: 'direct' })
     for (const each of to.destinations)
-      all.push({ is: 'queue', name: each.name, options: destinationOptions(each) })
-    all.push({ is: 'queue', name, options: subscriptionOptions(to, queue) })
+      all.push({ is: 'queue', name: each.name, options: destinationOptions(each), boundTo })
+    all.push({ is: 'queue', name, options: subscriptionOptions(to, queue), boundTo: exchange })
   }
+  if (receipts) all.push({ is: 'queue', name: receipts, options: destinationOptions({ name: receipts }) })
   all.push({ is: 'exchange', name: HOMELESS, type: 'fanout' })
-  all.push({ is: 'queue', name: HOMELESS, options: homelessOptions })
+  all.push({ is: 'queue', name: HOMELESS, options: homelessOptions, boundTo: HOMELESS })
   all.push({ is: 'exchange', name: HOME, type: 'direct', options: homeOptions })
   for (const tier of TIERS) {
     all.push({ is: 'exchange', name: tierName(tier), type: 'fanout' })
-    all.push({ is: 'queue', name: tierName(tier), options: tierOptions(tier) })
+    all.push({ is: 'queue', name: tierName(tier), options: tierOptions(tier), boundTo: tierName(tier) })
   }
   return [...new Map(all.map((each) => [`${each.is} ${each.name}`, each])).values()]
 }
@@ -242,6 +250,12 @@ export const examineOne = async (
   else found.push({ check: 'rabbitmq-missing', level: 'fine', where, what: 'not there yet; it will be made' })
   const used = await (is === 'queue' ? questions.readQueue(name) : questions.useExchange(name))
   if (used.code === 403) found.push(refused(where, is === 'queue' ? 'read' : 'write and read', used))
+  if (is === 'queue' && wanted.boundTo !== undefined) {
+    const bound = await questions.bindQueue(name, wanted.boundTo)
+    const lacks = bound.code === 403 && refused(where, 'write', bound)
+    // exchanges are asked about by themselves
+    if (lacks && lacks.where === where) found.push(lacks)
+  }
   return found
 }
 

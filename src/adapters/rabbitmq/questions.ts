@@ -22,6 +22,7 @@ export interface Said {
 /** What is asked of a channel here, and nowhere else in this folder. */
 export interface Asking extends Channel {
   unbindExchange(to: string, from: string, key: string): Promise<unknown>
+  unbindQueue(queue: string, from: string, key: string): Promise<unknown>
   consume(
     queue: string,
     take: (message: Message | null) => void,
@@ -48,6 +49,8 @@ export interface Questions {
   configureExchange(name: string, type: string): Promise<Said>
   /** Takes a binding away that nobody has: 403, or whatever. */
   useExchange(name: string): Promise<Said>
+  /** The same of a queue: to bind it takes the right to write to it, and to read the exchange. */
+  bindQueue(name: string, to: string): Promise<Said>
   /** Consumes with a priority that is none: 403, or whatever. */
   readQueue(name: string): Promise<Said>
   /** Publishes, by the default exchange, to a queue that nobody has. It comes back. */
@@ -101,6 +104,7 @@ export const questionsOf = (connection: Connection, { clock, dice }: Tools): Que
         channel.assertExchange(name, type, { durable: true, arguments: IMPOSSIBLE_ALTERNATE }),
       ),
     useExchange: (name) => ask((channel) => channel.unbindExchange(name, name, nobody)),
+    bindQueue: (name, to) => ask((channel) => channel.unbindQueue(name, to, nobody)),
     readQueue: (name) =>
       ask((channel) => channel.consume(name, () => {}, { arguments: IMPOSSIBLE_PRIORITY })),
     publish: async () => {

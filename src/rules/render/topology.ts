@@ -42,7 +42,7 @@ export const topologyOf = (book: RuleBook, part: Part = {}): Topology => {
     const retention = book.topics.get(name)?.retention
     return { name, ...(retention !== undefined && { retention }) }
   })
-  return { topics, doors, destinations: destinationsOf(doors), receipts: book.naming.receipts }
+  return { topics, doors, destinations: destinationsOf(doors), receipts: `${book.naming.receipts}.*` }
 }
 
 const doorsOf = (book: RuleBook, service: string): readonly Door[] => {
