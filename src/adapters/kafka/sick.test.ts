@@ -5,7 +5,7 @@ import { until } from '../../../test/until.ts'
 import type { Delivery, Inlet, Settlement, Transport } from '../../contracts/transport.ts'
 import type { Event } from '../../core/event.ts'
 import { realWorld } from '../../testing/trials/index.ts'
-import { idsOf, makeEvent, makeSubscription, take } from '../../testing/trials/kit.ts'
+import { ackAll, idsOf, makeEvent, makeSubscription, take, takeNone } from '../../testing/trials/kit.ts'
 import { failedOnce } from '../../testing/trials/samples.ts'
 import { systemClock } from '../system/clock.ts'
 import { systemDice } from '../system/dice.ts'
@@ -301,5 +301,41 @@ describeOwnKafka('three kafka brokers of which one is sick', () => {
     const [held] = got.filter(({ parcel }) => partitionOf(parcel.event) === 2)
     await until('it to go too', async () => (await inlet.settle([later(held!)]))[0] === 'done')
     expect(idsOf(await take(world, inlet, 1))).toEqual(idsOf([held!]))
+  })
+
+  it('killed when the end of a transaction was told, before its mark was there: it is not done until then', async () => {
+    let killed: Promise<void> | undefined
+    const { world, to, retries, inlet, transport, later, eventsFor } = await stageRetries((wire) => ({
+      transactor: (id) => {
+        const producer = wire.transactor(id)
+        const begin = producer.beginTransaction.bind(producer)
+        producer.beginTransaction = (async (options: never) => {
+          const transaction = await begin(options)
+          const commit = transaction.commit.bind(transaction)
+          transaction.commit = (async () => {
+            await commit()
+            killed ??= kafka.kill(2)
+          }) as never
+          return transaction
+        }) as never
+        return producer
+      },
+    }))
+    await transport.publish(to.topic, eventsFor(2))
+    const got = await take(world, inlet, 1)
+    let back = false
+    const settled = inlet.settle(got.map(later)).then((answers) => ({ answers, back }))
+    await until('the end to be told', () => killed !== undefined)
+    await killed
+    await untilUnled(retries, 2)
+    // brokers know of it by now, and have passed over the mark
+    await world.wait(3_000)
+    back = true
+    await kafka.start(2)
+    expect(await settled).toEqual({ answers: ['done'], back: true })
+    const copies = await take(world, inlet, 1)
+    expect(idsOf(copies)).toEqual(idsOf(got))
+    await ackAll(inlet, copies)
+    await takeNone(world, inlet)
   })
 })
