@@ -2,7 +2,7 @@ import type { Settled } from '../../contracts/transport.ts'
 import { type Desk, type Entry, type Moving, prepare, refuse, release, stillOurs } from './desk.ts'
 import { CODE, hasCode, isOfTopic, unavailable } from './errors.ts'
 import { encodeMark } from './marks.ts'
-import type { Committed } from './offsets.ts'
+import { type Committed, placeOf } from './offsets.ts'
 import { tooLarge } from './post.ts'
 
 /**
@@ -15,8 +15,20 @@ export const moveAtOnce = async (
   answers: Settled[],
 ): Promise<readonly Entry[]> => {
   const { moving, others } = await prepare(desk, entries, answers)
-  if (moving.length > 0) await moveAll(desk, moving, answers)
+  desk.post.address(moving.map(({ record }) => record))
+  const led = moving.filter((each) => isLed(desk, each, answers))
+  if (led.length > 0) await moveAll(desk, led, answers)
   return others
+}
+
+/** One that nobody would take stands in the way of all that are to be written with it. */
+const isLed = ({ topics, wire }: Desk, { entry, record }: Moving, answers: Settled[]): boolean => {
+  const { topic, partition = 0 } = record
+  const led = topics.led(topic)
+  if (led.length === 0 || led.includes(partition)) return true
+  const missing = new Error(`no broker leads ${placeOf({ topic, partition })}`)
+  refuse(entry, unavailable(wire.settings.brokers, 'settling in a transaction', missing), answers)
+  return false
 }
 
 const moveAll = async (desk: Desk, moving: readonly Moving[], answers: Settled[]): Promise<void> => {
@@ -51,10 +63,9 @@ const byTopic = (moving: readonly Moving[]): readonly (readonly Moving[])[] => [
 ]
 
 const transact = async (desk: Desk, moving: readonly Moving[]): Promise<Committed> => {
-  const { group, post, transactions } = desk
+  const { group, transactions } = desk
   const records = moving.map(({ record }) => record)
   try {
-    post.address(records)
     return await group.member.commits.alone(async (as, out) => {
       const slots = new Set(moving.map(({ entry }) => entry.slot))
       const tenures = [...new Set([...slots].map(({ tenure }) => tenure))]

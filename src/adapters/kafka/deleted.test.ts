@@ -145,4 +145,40 @@ describeWith('kafka', 'a kafka topic that is deleted in mid-run', (brokers) => {
     expect(found.parcel.event.id).toBe(event!.id)
     await ackAll(inlet, [found])
   })
+
+  it('and made anew by others, of which nobody tells where it begins, stops nobody', async () => {
+    const { transport, wire } = await openSeen('', soonClock)
+    const to = makeSubscription(world)
+    const beside = { ...to, topic: world.name('beside') }
+    await makeTopic(admin, to.topic, { partitions: 1 })
+    const inlet = await transport.subscribe(to)
+    const besides = await transport.subscribe(beside)
+    const passes = async (topic: string, from: Inlet) => {
+      const [event] = inOnePartition(1)
+      await untilPublished(() => transport.publish(topic, [event!]))
+      const found = await takeOne(world, from)
+      expect(found.parcel.event.id).toBe(event!.id)
+      await ackAll(from, [found])
+    }
+    await passes(to.topic, inlet)
+    await passes(beside.topic, besides)
+    const { clerk } = wire
+    const listOffsets = clerk.listOffsets.bind(clerk)
+    let asked = 0
+    let away = true
+    // as where its leader is away
+    Object.assign(clerk, {
+      listOffsets: async (of: Parameters<typeof listOffsets>[0]) => {
+        if (!away || !of.topics.some(({ name }) => name === to.topic)) return listOffsets(of)
+        asked++
+        throw new Error('no answer')
+      },
+    })
+    await remove([to.topic])
+    await makeTopic(admin, to.topic, { partitions: 1 })
+    while (asked < 2) await world.wait(20)
+    await passes(beside.topic, besides)
+    away = false
+    await passes(to.topic, inlet)
+  })
 })

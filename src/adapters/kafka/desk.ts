@@ -61,9 +61,10 @@ export interface Moving {
   readonly record: Outgoing
 }
 
-/** It stays out, and may be settled again. */
+/** It stays out, and may be settled again; by whoever is next, where its inlet was closed meanwhile. */
 export const refuse = ({ slot, index }: Entry, error: Error, answers: Settled[]) => {
   slot.state = 'out'
+  if (!slot.holder) slot.tenure.giveBack(slot)
   answers[index] = error
 }
 

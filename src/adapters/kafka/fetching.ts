@@ -48,6 +48,8 @@ export const fetching = (wire: Wire, member: Member): Fetching => {
   const glanced = new Map<number, number>()
   /** Those that had trouble, and until when they are left out. */
   const sick = new WeakMap<Tenure, { readonly times: number; readonly until: number }>()
+  /** Those whose topic was made anew, while it is asked where that begins. */
+  const renewing = new WeakSet<Tenure>()
   /** Those that got nothing, though they have some. */
   const passed = new WeakSet<Tenure>()
   const stop = new AbortController()
@@ -122,6 +124,8 @@ export const fetching = (wire: Wire, member: Member): Fetching => {
     const pauses = failed.map(putAside)
     member.trouble(`fetching ${failed.map(placeOf).join(', ')}`, first, Math.min(...pauses))
   }
+  const isWell = (tenure: Tenure, now: number) =>
+    !renewing.has(tenure) && (sick.get(tenure)?.until ?? 0) <= now
   const putAside = (tenure: Tenure): Millis => {
     const { times } = sick.get(tenure) ?? { times: 0 }
     const pause = Math.min(100 * 2 ** times, 2_000)
@@ -166,12 +170,16 @@ export const fetching = (wire: Wire, member: Member): Fetching => {
     const tenures = [...member.tenures.values()]
     if (member.phase !== 'here' || tenures.length === 0) return undefined
     let metadata = await leaders(tenures, now)
-    if (tenures.some((each) => isOfAnother(each, metadata))) {
+    const isStale = (each: Tenure) => isWell(each, now) && isOfAnother(each, metadata)
+    if (tenures.some(isStale)) {
       // whoever has started it may know more by now
       forget()
       metadata = await leaders(tenures, now)
     }
-    await renew(tenures, metadata)
+    for (const each of tenures) {
+      each.topicId ??= metadata.topics.get(each.topic)?.id
+      if (isStale(each)) void renew(each)
+    }
     const led = Map.groupBy(tenures, (each) => leaderOf(metadata, each))
     nodes = led.size
     let next = missLeaders(
@@ -182,7 +190,7 @@ export const fetching = (wire: Wire, member: Member): Fetching => {
       const broker = metadata.brokers.get(node)
       if (!broker || underway.has(node)) continue
       const hungry = ofNode.filter(isHungry)
-      const wanted = inTurn(hungry.filter((each) => (sick.get(each)?.until ?? 0) <= now))
+      const wanted = inTurn(hungry.filter((each) => isWell(each, now)))
       // What is held up by a stuck record has no bell of its own.
       if (wanted.length < ofNode.length) next = Math.min(next ?? GLANCE, GLANCE)
       if (wanted.length === 0) continue
@@ -218,15 +226,23 @@ export const fetching = (wire: Wire, member: Member): Fetching => {
     return LOOK_SOON
   }
 
-  /** What was read of a topic that was deleted and made anew says nothing of the new one. */
-  const renew = async (tenures: readonly Tenure[], metadata: ClusterMetadata): Promise<void> => {
-    for (const tenure of tenures) {
-      tenure.topicId ??= metadata.topics.get(tenure.topic)?.id
-      if (!isOfAnother(tenure, metadata)) continue
+  /** What was read of a topic that was deleted and made anew says nothing of the new one. Nobody else waits for its leader. */
+  const renew = async (tenure: Tenure): Promise<void> => {
+    renewing.add(tenure)
+    if (!sick.has(tenure)) {
       const text = `${tenure.topic} was deleted and made anew`
       member.trouble(text, new Error('reading from its earliest record'))
-      await member.restart(tenure)
     }
+    const failed = await member.restart(tenure).catch((error: Error) => error)
+    renewing.delete(tenure)
+    if (stop.signal.aborted) return
+    // also where it was fenced: what follows of that is not known yet
+    const pause = tenure.over ? 0 : putAside(tenure)
+    if (failed) {
+      forget()
+      member.trouble(`reading ${placeOf(tenure)} anew`, failed, pause)
+    }
+    member.hunger.ring()
   }
 
   const run = async () => {

@@ -194,4 +194,40 @@ describeWith('kafka', 'settling on kafka', (brokers) => {
     })
     expect(ends!.partitions[0]!.offset).toBe(1n)
   })
+
+  it('what was being settled when its inlet closed, and would not go, comes to the next one', async () => {
+    const { transport, wire } = await openSeen()
+    const to = makeSubscription(world)
+    const inlet = await transport.subscribe(to)
+    // with its retry topics the group goes on for another topic
+    const beside = await transport.subscribe({ ...to, topic: world.name('beside') })
+    const waiting = new AbortController()
+    const idle = beside.receive(1, waiting.signal)
+    await transport.publish(to.topic, makeEvents(world, 1))
+    const first = await takeOne(world, inlet)
+    await settleAll(inlet, [{ do: 'later', delivery: first, parcel: failedOnce(world, first.parcel, 0) }])
+    const retry = await takeOne(world, inlet)
+    const { get } = wire.producer.connections
+    let refuse = () => {}
+    const refused = new Promise<void>((resolve) => {
+      refuse = resolve
+    })
+    const nobody = (_broker: unknown, callback?: (error: Error) => void) => {
+      const error = new Error('nobody there')
+      return refused.then(() => (callback ? callback(error) : Promise.reject(error)))
+    }
+    wire.producer.connections.get = nobody as never
+    const settled = inlet.settle([
+      { do: 'later', delivery: retry, parcel: failedOnce(world, retry.parcel, 0) },
+    ])
+    await inlet.close()
+    refuse()
+    expect(await settled).toMatchObject([{ code: 'unavailable' }])
+    wire.producer.connections.get = get
+    const again = await takeOne(world, await transport.subscribe(to))
+    expect(again.parcel.trail.spent).toBe(1)
+    expect(idsOf([again])).toEqual(idsOf([first]))
+    waiting.abort()
+    await idle
+  })
 })

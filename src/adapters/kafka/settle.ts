@@ -49,10 +49,11 @@ const isSteady = async ({ group: { member }, wire }: Desk): Promise<boolean> => 
 }
 
 /** Nothing has become of it: it stays as it is, and may be settled again. */
-const putOff = ({ wire }: Desk, { slot, index }: Entry, answers: Settled[]) => {
-  if (!slot.uncommitted) slot.state = 'out'
+const putOff = ({ wire }: Desk, entry: Entry, answers: Settled[]) => {
   const late = new Error(`nobody told for ${TURN} ms whose its partition is`)
-  answers[index] = unavailable(wire.settings.brokers, 'settling', late)
+  const error = unavailable(wire.settings.brokers, 'settling', late)
+  if (entry.slot.uncommitted) answers[entry.index] = error
+  else refuse(entry, error, answers)
 }
 
 /** Two settlements of one delivery, even in one batch: the second is lost. */

@@ -2,14 +2,18 @@ import { Admin, murmur2 } from '@platformatic/kafka'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { describeOwnKafka, type OwnKafka, ownKafka } from '../../../test/kafka/own-kafka.ts'
 import { until } from '../../../test/until.ts'
-import type { Inlet, Transport } from '../../contracts/transport.ts'
+import type { Delivery, Inlet, Settlement, Transport } from '../../contracts/transport.ts'
 import type { Event } from '../../core/event.ts'
 import { realWorld } from '../../testing/trials/index.ts'
-import { makeEvent, makeSubscription } from '../../testing/trials/kit.ts'
+import { ackAll, idsOf, makeEvent, makeSubscription, take, takeNone } from '../../testing/trials/kit.ts'
 import { failedOnce } from '../../testing/trials/samples.ts'
 import { systemClock } from '../system/clock.ts'
 import { systemDice } from '../system/dice.ts'
+import { loadClient } from './client.ts'
 import { doctor, open } from './index.ts'
+import { readUrl } from './settings.ts'
+import { kafkaTransport } from './transport.ts'
+import { openWire, type Wire } from './wire.ts'
 
 const tools = { clock: systemClock, dice: systemDice(), journal: () => {} }
 const PARTITIONS = 3
@@ -102,16 +106,19 @@ describeOwnKafka('three kafka brokers of which one is sick', () => {
     transport = (await open(url, tools)).transport
     const inlet = await transport.subscribe(to)
     const consumer = consume(inlet, world)
+    return { to, transport, inlet, eventsFor: forPartitions(world), ...consumer }
+  }
+
+  /** Events with keys of their own, one for each of these partitions. */
+  const forPartitions = (world: Parameters<typeof makeEvent>[0]) => {
     let key = 0
-    /** Events with keys of their own, one for each of these partitions. */
-    const eventsFor = (...partitions: readonly number[]): readonly Event[] =>
+    return (...partitions: readonly number[]): readonly Event[] =>
       partitions.map((partition) => {
         for (;;) {
           const event = makeEvent(world, { extensions: { orderkey: `key-${key++}` } })
           if (partitionOf(event) === partition) return event
         }
       })
-    return { to, transport, inlet, eventsFor, ...consumer }
   }
 
   const handled = (done: readonly string[], events: readonly Event[]) =>
@@ -142,12 +149,7 @@ describeOwnKafka('three kafka brokers of which one is sick', () => {
     await publish(transport, to.topic, before)
     await handled(done, before)
     await kafka.kill(2)
-    await until('the partition to have no leader', () =>
-      plainly(async (admin) => {
-        const error = await admin.metadata({ topics: [to.topic], retries: 0 }).catch((error: Error) => error)
-        return error instanceof Error
-      }, 2),
-    )
+    await untilUnled(to.topic, 2)
     const since = Date.now()
     const meanwhile = eventsFor(1, 2, 1, 2, 1, 2)
     await publish(transport, to.topic, meanwhile)
@@ -245,5 +247,95 @@ describeOwnKafka('three kafka brokers of which one is sick', () => {
       kafka.thaw(0)
     }
     await stop()
+  })
+
+  const untilUnled = (topic: string, without: number) =>
+    until('a partition to have no leader', () =>
+      plainly(async (admin) => {
+        const error = await admin.metadata({ topics: [topic], retries: 0 }).catch((error: Error) => error)
+        return error instanceof Error
+      }, without),
+    )
+
+  /** Partition 2 of its shortest retries is on broker 2 only, and nothing else is. */
+  const stageRetries = async (also: (wire: Wire) => Partial<Wire> = () => ({})) => {
+    const world = realWorld(open, url, tools)
+    const to = makeSubscription(world, { transactions: true })
+    const elsewhere = [
+      [0, 1],
+      [1, 0],
+      [0, 1],
+    ]
+    const retries = `${to.consumerGroup}.retry.1s`
+    await makeTopic(to.topic, elsewhere, 1)
+    await makeTopic(retries, [[0], [1], [2]], 1)
+    const wire = await openWire(await loadClient(), readUrl(url), tools)
+    transport = kafkaTransport({ ...wire, ...also(wire) })
+    const inlet = await transport.subscribe(to)
+    const later = (delivery: Delivery): Settlement => ({
+      do: 'later',
+      delivery,
+      parcel: failedOnce(world, delivery.parcel, 0),
+    })
+    return { world, to, retries, inlet, transport, later, eventsFor: forPartitions(world) }
+  }
+
+  it('killed, with the only copy of a partition of retries: those of its batch go on, in transactions too', async () => {
+    const { world, to, retries, inlet, transport, later, eventsFor } = await stageRetries()
+    await transport.publish(to.topic, eventsFor(2, 0))
+    const got = await take(world, inlet, 2)
+    await kafka.kill(2)
+    try {
+      await untilUnled(retries, 2)
+      const others = got.filter(({ parcel }) => partitionOf(parcel.event) === 0)
+      const answers = await until('the other one', async () => {
+        const answers = await inlet.settle(got.map(later))
+        return answers.includes('done') && answers
+      })
+      expect(answers[got.indexOf(others[0]!)]).toBe('done')
+      expect(answers.find((answer) => answer !== 'done')).toMatchObject({ code: 'unavailable' })
+      expect(idsOf(await take(world, inlet, 1))).toEqual(idsOf(others))
+    } finally {
+      await kafka.start(2)
+    }
+    const [held] = got.filter(({ parcel }) => partitionOf(parcel.event) === 2)
+    await until('it to go too', async () => (await inlet.settle([later(held!)]))[0] === 'done')
+    expect(idsOf(await take(world, inlet, 1))).toEqual(idsOf([held!]))
+  })
+
+  it('killed when the end of a transaction was told, before its mark was there: it is not done until then', async () => {
+    let killed: Promise<void> | undefined
+    const { world, to, retries, inlet, transport, later, eventsFor } = await stageRetries((wire) => ({
+      transactor: (id) => {
+        const producer = wire.transactor(id)
+        const begin = producer.beginTransaction.bind(producer)
+        producer.beginTransaction = (async (options: never) => {
+          const transaction = await begin(options)
+          const commit = transaction.commit.bind(transaction)
+          transaction.commit = (async () => {
+            await commit()
+            killed ??= kafka.kill(2)
+          }) as never
+          return transaction
+        }) as never
+        return producer
+      },
+    }))
+    await transport.publish(to.topic, eventsFor(2))
+    const got = await take(world, inlet, 1)
+    let back = false
+    const settled = inlet.settle(got.map(later)).then((answers) => ({ answers, back }))
+    await until('the end to be told', () => killed !== undefined)
+    await killed
+    await untilUnled(retries, 2)
+    // brokers know of it by now, and have passed over the mark
+    await world.wait(3_000)
+    back = true
+    await kafka.start(2)
+    expect(await settled).toEqual({ answers: ['done'], back: true })
+    const copies = await take(world, inlet, 1)
+    expect(idsOf(copies)).toEqual(idsOf(got))
+    await ackAll(inlet, copies)
+    await takeNone(world, inlet)
   })
 })

@@ -2,7 +2,7 @@ import { CODE, hasCode } from './errors.ts'
 import type { Commit, Committed, Membership, Offsets } from './offsets.ts'
 import { asMessage, loadsOf, type Outgoing } from './outgoing.ts'
 import { standingOf } from './standing.ts'
-import { endEmpty, type Open, transactorOf } from './transactor.ts'
+import { endEmpty, ledNow, type Open, transactorOf, Unled } from './transactor.ts'
 import type { Wire } from './wire.ts'
 import { within } from './within.ts'
 
@@ -25,6 +25,8 @@ interface Doubt {
   readonly work: Work
   /** It was to be committed: until then it can only have been aborted. */
   asked: boolean
+  /** Whoever asked for it still waits; else others do, and no commit is made meanwhile. */
+  ours: boolean
 }
 
 const PATIENCE = 25_000
@@ -44,7 +46,7 @@ export const transactionsOf = (wire: Wire): Transactions => {
   }
   const abort = async (open: Open, mine: Doubt) => {
     try {
-      await within(ABORTING, clock, () => transactor.end(open, 'abort'))
+      await within(ABORTING, clock, () => transactor.end(open, 'abort', { records: mine.work[0], by: '' }))
       known(mine)
     } catch {
       transactor.discard(open.own)
@@ -71,7 +73,7 @@ export const transactionsOf = (wire: Wire): Transactions => {
       } catch (error) {
         if (open) transactor.discard(open.own)
         // to give up here is to write it twice, maybe: a broker that was killed is back soon
-        if (late.aborted) throw error
+        if (late.aborted || (error instanceof Unled && !left.ours)) throw error
         await clock.sleep(ASK_AGAIN, late)
       }
     }
@@ -101,10 +103,12 @@ export const transactionsOf = (wire: Wire): Transactions => {
   }
 
   const once = async (late: AbortSignal, work: Work): Promise<Committed> => {
-    if (doubt) await clearUp(doubt, late)
+    if (doubt) await clearUp(Object.assign(doubt, { ours: false }), late)
     const open = await begin(late)
+    // as the client knows it, who asks for it now and then anyway
+    const led = await ledNow(open.own, work[0], false)
     late.throwIfAborted()
-    const mine = { work, asked: false }
+    const mine: Doubt = { work, asked: false, ours: true }
     doubt = mine
     let written: 'done' | 'fenced'
     try {
@@ -124,7 +128,7 @@ export const transactionsOf = (wire: Wire): Transactions => {
     }
     mine.asked = true
     try {
-      await transactor.end(open, 'commit')
+      await transactor.end(open, 'commit', led)
       known(mine)
     } catch (error) {
       transactor.discard(open.own)
