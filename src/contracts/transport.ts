@@ -56,6 +56,8 @@ export interface Delivery {
   readonly claim?: Claim
   /** The record could not be read as an event: why. Its parcel then carries the raw bytes. */
   readonly broken?: string
+  /** A plain message of a foreign producer: it names no type, and has what the broker knows in its place. */
+  readonly untyped?: true
   /** At a destination, of what is not ours: what the broker and its writer tell of it. */
   readonly found?: Found
 }

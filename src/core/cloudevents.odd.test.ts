@@ -87,9 +87,11 @@ describe('headers', () => {
     const body = Buffer.from('x')
     expect(fromMessage({ headers: {}, body }, ['g_'], foreign)).toStrictEqual({
       event: { ...foreign, extensions: {}, headers: {}, data: body },
+      untyped: true,
     })
     expect(fromMessage({ headers: {}, body, contentType: '' }, ['g_'], foreign)).toStrictEqual({
       event: { ...foreign, extensions: {}, headers: {}, data: body },
+      untyped: true,
     })
   })
 })

@@ -121,6 +121,7 @@ test('what makes no claim to be CloudEvents is an event with what is known of it
       headers: { h: 'x' },
       data: message.body,
     },
+    untyped: true,
   })
 })
 

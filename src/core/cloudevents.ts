@@ -39,8 +39,10 @@ export const toMessage = (event: Event, prefix: string): Message => {
   }
 }
 
-/** An event, or a reason why the message claims to be CloudEvents and is not. */
-export type Read = { readonly event: Event; readonly broken?: undefined } | { readonly broken: string }
+/** An event (`untyped`: with what others know of it), or a reason why the message claims to be CloudEvents and is not. */
+export type Read =
+  | { readonly event: Event; readonly untyped?: true; readonly broken?: undefined }
+  | { readonly broken: string }
 
 /**
  * Reads a message in either mode. One that makes no claim to be CloudEvents is a foreign producer's: it
@@ -66,6 +68,7 @@ export const fromMessage = (
         headers,
         data: body,
       },
+      untyped: true,
     }
   }
   return fromBinary(message, prefix)

@@ -124,8 +124,8 @@ export const createWalk = (options: WalkOptions) => {
     if (!registered) {
       // the office waits for what becomes of a replay, and nobody else has the event any more
       if (parcel.trail.replay) return void buryUnrun(unhandled(fact(), parcel.trail, began))
-      // a plain message, which has the topic's name for want of a type: passed by it would be gone, and nobody would ever take it
-      if (type === topic) return void buryUnrun(nameless(fact(), parcel.trail, began))
+      // passed by it would be gone, and nobody would ever take it
+      if (delivery.untyped && type === topic) return void buryUnrun(nameless(fact(), parcel.trail, began))
       journal({ at: began, is: 'skipped', ...fact() })
       return void settle({ do: 'ack', delivery }, nothing)
     }

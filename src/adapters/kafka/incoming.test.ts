@@ -103,6 +103,12 @@ describe('records in and out', () => {
     expect(readRecord(record, parcels, 0).trail.spent).toBe(9)
   })
 
+  it('say so where they name no type, and have that of their topic', () => {
+    const plain = { ...eventRecord('orders', event), headers: [] }
+    expect(readRecord(sent(plain), place, 7)).toMatchObject({ event: { type: place.topic }, untyped: true })
+    expect(readRecord(sent(eventRecord('orders', event)), place, 7)).not.toHaveProperty('untyped')
+  })
+
   it('of CloudEvents in a batch are broken, with their bytes', () => {
     const headers = [Buffer.from('content-type'), Buffer.from('application/cloudevents-batch+json')]
     const record = sent({ ...eventRecord('orders', event), value: Buffer.from('[{}]'), headers })

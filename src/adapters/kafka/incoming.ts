@@ -17,6 +17,7 @@ export interface Incoming {
   readonly event: Event
   readonly trail: Parcel['trail']
   readonly broken?: string
+  readonly untyped?: true
 }
 
 /**
@@ -142,7 +143,8 @@ const readAny = (record: RawRecord, place: Place, offset: number): Incoming => {
           data: body,
         }
   const whole = SET_ASIDE in ours || INNER_TYPE in ours ? restored(event, ours) : event
-  return found.broken === undefined ? { event: whole, trail } : { event: whole, trail, broken: found.broken }
+  if (found.broken !== undefined) return { event: whole, trail, broken: found.broken }
+  return found.untyped ? { event: whole, trail, untyped: true } : { event: whole, trail }
 }
 
 const restored = (event: Event, ours: Readonly<Record<string, string>>): Event => ({

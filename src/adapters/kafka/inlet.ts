@@ -50,7 +50,7 @@ export const openInlet = (options: InletOptions): Inlet => {
 
   const deliver = (slot: Slot, now: Instant): Delivery => {
     const { tenure, offset, redelivered, timestamp, due } = slot
-    const { event: read, trail, broken } = readRecord(slot.record!, tenure, offset)
+    const { event: read, trail, broken, untyped } = readRecord(slot.record!, tenure, offset)
     const event = options.byKey && broken === undefined ? orderedByKey(read, slot.record!) : read
     const since = Math.min(timestamp, now)
     const parcel = { event, trail, due: due || since }
@@ -62,6 +62,7 @@ export const openInlet = (options: InletOptions): Inlet => {
       const found = readFound(slot.record!, tenure, offset, since)
       return { ...delivery, found, ...(broken !== undefined && { broken }) }
     }
+    if (untyped) return { ...delivery, untyped }
     return broken === undefined ? delivery : { ...delivery, broken }
   }
   /** What comes from a retry topic counts as a retry. Nobody knows what is urgent before it is read. */

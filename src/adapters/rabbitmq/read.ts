@@ -76,7 +76,7 @@ const readAny = (
     body: content.length === 0 && raw[DATA] !== EMPTY ? null : content,
     ...(contentType !== undefined && { contentType }),
   }
-  const { event: read, broken } = readEvent(wire, message, from, type !== undefined)
+  const { event: read, broken, untyped } = readEvent(wire, message, from, type !== undefined)
   const whole = escaped ? { ...read, headers: { ...read.headers, ...escaped } } : read
   const tooMuch = unfit(whole)
   const event = tooMuch === undefined ? whole : standIn(wire, message, from)
@@ -90,6 +90,7 @@ const readAny = (
         : { event, trail: decodeTrail(trail), due: due > 0 ? due : now },
     redelivered: fields.redelivered || isCounted(raw['x-delivery-count']) || raw[AGAIN] !== undefined,
     ...(why !== undefined && { broken: why.slice(0, LONGEST_REASON) }),
+    ...(untyped && { untyped }),
   }
 }
 
@@ -110,18 +111,18 @@ const readEvent = (
   message: Message,
   from: From,
   binary: boolean,
-): { event: Event; broken?: string } => {
+): { event: Event; broken?: string | undefined; untyped?: true } => {
   const ce = isBinary(wire.headers)
   if (binary && ce) {
     // the type of the data only looks like that of a structured message
-    const { contentType, ...untyped } = wire
-    const read = fromMessage(untyped, PREFIXES, NOBODY)
+    const { contentType, ...rest } = wire
+    const read = fromMessage(rest, PREFIXES, NOBODY)
     if (read.broken === undefined) return { event: { ...read.event, datacontenttype: contentType! } }
   }
   const claims = ce || isStructured(wire.contentType)
   const read = fromMessage(wire, PREFIXES, claims ? NOBODY : foreign(message, from))
   if (read.broken !== undefined) return { event: standIn(wire, message, from), broken: read.broken }
-  return { event: claims ? read.event : withProperties(read.event, message.properties) }
+  return claims ? read : { ...read, event: withProperties(read.event, message.properties) }
 }
 
 const NOBODY = { id: '', source: '', type: '' }
