@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expectCollected } from '../../../test/collected.ts'
 import { deskAt, hasty, makeEvent, takeOne } from '../../../test/rabbitmq/desk.ts'
 import { describeOwnBroker, type OwnBroker, ownBroker } from '../../../test/rabbitmq/own-broker.ts'
 import type { Settlement } from '../../contracts/transport.ts'
@@ -49,6 +50,24 @@ describeOwnBroker('a RabbitMQ that confirms nothing for longer than it is waited
     expect(await waitingIn(tier)).toBe(1)
     await transport.close()
     expect(await waitingIn(queueOf(to))).toBe(1)
+  })
+
+  it('for want of memory: what was refused is kept by nobody for as long as that lasts', async () => {
+    const { to, transport } = await retry(60)
+    const publish = async (): Promise<WeakRef<object>> => {
+      const data = Buffer.alloc(100_000)
+      const refused = transport.publish(to.topic, [makeEvent({ data })])
+      await expect(refused).rejects.toThrow(/takes no messages.*memory/)
+      return new WeakRef(data.buffer)
+    }
+    await own.alarm(true)
+    try {
+      await publish() // on its way when the broker says so
+      await expectCollected(await Promise.all([publish(), publish(), publish()]))
+    } finally {
+      await own.alarm(false)
+    }
+    await transport.close()
   })
 
   it('for its queue stands still: a copy that is tried again and again is there once', async () => {

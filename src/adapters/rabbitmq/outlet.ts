@@ -5,6 +5,7 @@ import { within } from '../../core/within.ts'
 import { type Batch, type Fate, giveUp, type Late, markReturned, settleFate, throughOf } from './batch.ts'
 import { type ConfirmChannel, type Connection, replyCode } from './client.ts'
 import type { Counts } from './counts.ts'
+import { createHold, type Hold } from './hold.ts'
 import type { Link } from './link.ts'
 import { TIERS, tierName } from './names.ts'
 import { LEADERLESS, OVER, openWithin, PATIENCE } from './patience.ts'
@@ -36,7 +37,7 @@ interface Open {
   readonly tiers: Set<Millis>
   foreseen: Promise<void> | undefined
   /** There while the channel's buffer is full. */
-  full: PromiseWithResolvers<void> | undefined
+  full: Hold | undefined
   reason: Error | undefined
 }
 
@@ -107,7 +108,7 @@ export const openOutlet = (link: Link, exchange: string, tools: Tools, counts: C
   }
 
   const roomy = (mine: Open): void => {
-    mine.full?.resolve()
+    mine.full?.end()
     mine.full = undefined
   }
 
@@ -126,8 +127,13 @@ export const openOutlet = (link: Link, exchange: string, tools: Tools, counts: C
   const isReadyFor = (items: readonly Outgoing[]): boolean =>
     open !== undefined && items.every(({ tier }) => tier === undefined || open!.tiers.has(tier))
 
-  const prepare = async (items: readonly Outgoing[], first: Asked | undefined): Promise<Ready> => {
-    await link.unblocked() // what it does not take now it would have twice when it is sent again
+  const prepare = async (
+    items: readonly Outgoing[],
+    first: Asked | undefined,
+    signal: AbortSignal,
+  ): Promise<Ready> => {
+    await link.unblocked(signal) // what it does not take now it would have twice when it is sent again
+    signal.throwIfAborted() // nobody hears it
     const mine = open ?? (await reopen())
     await first?.(mine.connection)
     const refused = new Map<Millis, Error>()
@@ -149,10 +155,13 @@ export const openOutlet = (link: Link, exchange: string, tools: Tools, counts: C
     if (closed) throw closedError(place)
     if (!first && isReadyFor(items) && link.blocked() === undefined) return { mine: open!, refused: NOTHING }
     const late = () => unavailable(place, `not ready to send within ${PATIENCE} ms`)
+    const over = new AbortController()
     try {
-      return await within(clock, PATIENCE, prepare(items, first), late)
+      return await within(clock, PATIENCE, prepare(items, first, over.signal), late)
     } catch (error) {
       throw (isUnavailable(error) && heldUp()) || error
+    } finally {
+      over.abort(OVER)
     }
   }
 
@@ -193,16 +202,21 @@ export const openOutlet = (link: Link, exchange: string, tools: Tools, counts: C
         },
       }
       mine.batches.add(batch)
-      void write(mine, batch, without)
+      void write(mine, batch, without, done.signal)
       if (!batch.over) void watch(mine, batch, done.signal)
     })
   }
 
   /** Pipelined: nothing waits for a confirm before the next goes out, only for room in the buffer. */
-  const write = async (mine: Open, batch: Batch, without: Ready['refused']): Promise<void> => {
+  const write = async (
+    mine: Open,
+    batch: Batch,
+    without: Ready['refused'],
+    signal: AbortSignal,
+  ): Promise<void> => {
     const { channel } = mine
     for (let i = 0; i < batch.items.length; i++) {
-      if (mine.full) await mine.full.promise
+      if (mine.full) await mine.full.over(signal)
       if (batch.over) return
       const item = batch.items[i]!
       batch.written = i + 1
@@ -229,7 +243,7 @@ export const openOutlet = (link: Link, exchange: string, tools: Tools, counts: C
       }
       try {
         if (!channel.publish(throughOf(item), item.key, item.body, item.options, confirmed))
-          mine.full ??= Promise.withResolvers()
+          mine.full ??= createHold()
       } catch (error) {
         if (!isUnwritable(error)) leave(mine) // it was closed before anybody listened
         settleFate(batch, i, refused(mine, item, error as Error))
