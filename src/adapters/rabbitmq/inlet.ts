@@ -155,21 +155,28 @@ export const openInlet = async (
       if (found?.alike && twins.seen(found.id)) delivery.found = { ...found, another: true }
       deliveries.push(delivery)
     }
-    if (early.length > 0) void sendBack(early)
+    if (early.length > 0) sendBack(early).catch(tell)
     return deliveries
   }
 
-  /** Home before its time: a clock differs, or the wait is longer than the longest tier. It waits again. */
+  /**
+   * Home before its time: a clock differs, or the wait is longer than the longest tier. It waits again. Where that can't be had
+   * it is ours until then, and each try is of the same copy: given back at once, it would be copied anew each time it came.
+   */
   const sendBack = async (early: readonly Delivery[]): Promise<void> => {
-    const answers = await settle(
-      early.map((delivery) => ({ delivery, do: 'later', parcel: delivery.parcel })),
-    )
-    const failed = early.filter((_, i) => answers[i] instanceof Error)
-    if (failed.length === 0) return
-    const retryIn = Math.round(backoff(3, LONGEST_BACKOFF, dice))
-    tell(answers.find((answer) => answer instanceof Error)!, { retryIn })
-    await clock.sleep(retryIn, stop.signal)
-    await settle(failed.map((delivery) => ({ delivery, do: 'give back' })))
+    let left = early.map((delivery): Settlement => ({ delivery, do: 'later', parcel: delivery.parcel }))
+    for (let failures = 3; !stop.signal.aborted; failures++) {
+      const answers = await settle(left)
+      const trouble = answers.find((answer) => answer instanceof Error)
+      if (!trouble) return
+      const retryIn = Math.round(backoff(failures, LONGEST_REFUSED, dice))
+      tell(trouble, { retryIn })
+      await clock.sleep(retryIn, stop.signal)
+      const now = clock.now()
+      left = left
+        .filter((_, i) => answers[i] instanceof Error)
+        .map((each) => (each.delivery.parcel.due > now ? each : { delivery: each.delivery, do: 'give back' }))
+    }
   }
 
   const settle = (batch: readonly Settlement[]): Promise<readonly Settled[]> => {

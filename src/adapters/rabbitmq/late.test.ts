@@ -3,7 +3,9 @@ import { expectCollected } from '../../../test/collected.ts'
 import { deskAt, hasty, makeEvent, takeOne } from '../../../test/rabbitmq/desk.ts'
 import { describeOwnBroker, type OwnBroker, ownBroker } from '../../../test/rabbitmq/own-broker.ts'
 import type { Settlement } from '../../contracts/transport.ts'
+import { freshParcel } from '../../core/parcel.ts'
 import { queueOf, tierName } from './names.ts'
+import { writeParcel } from './write.ts'
 
 const MINUTE = 60_000
 const TRIES = 3
@@ -31,7 +33,7 @@ describeOwnBroker('a RabbitMQ that confirms nothing for longer than it is waited
     const parcel = { ...delivery.parcel, due: clock.now() + minutes * MINUTE }
     const settlement: Settlement = { do: 'later', delivery, parcel }
     const tier = tierName(minutes * MINUTE)
-    return { to, transport, tier, settle: async () => (await inlet.settle([settlement]))[0] }
+    return { to, transport, inlet, clock, tier, settle: async () => (await inlet.settle([settlement]))[0] }
   }
 
   it('for want of memory: what is tried again and again is there once', async () => {
@@ -99,6 +101,34 @@ describeOwnBroker('a RabbitMQ that confirms nothing for longer than it is waited
     await expect.poll(settle).toBe('done')
     expect(await waitingIn(tier)).toBe(1)
     await transport.close()
+  })
+
+  it('for a tier stands still: what is home before its time, and is to wait there again, is there once', async () => {
+    const { to, transport, inlet, clock, tier } = await retry(5)
+    const { body, options } = writeParcel(freshParcel(makeEvent(), clock.now() + 5 * MINUTE), {
+      exchange: '',
+      key: '',
+    })
+    const told = () =>
+      desk.facts.filter((fact) => fact.is === 'trouble' && fact.where.includes(queueOf(to))).length
+    const leader = `'%2F_${tier}'`
+    await own.control('eval', `sys:suspend(${leader}).`)
+    const stop = new AbortController()
+    const receiving = inlet.receive(1, stop.signal)
+    try {
+      const channel = await desk.channel()
+      channel.sendToQueue(queueOf(to), body, options)
+      await expect.poll(told).toBeGreaterThanOrEqual(TRIES)
+    } finally {
+      await own.control('eval', `sys:resume(${leader}).`)
+    }
+    await expect.poll(() => waitingIn(tier)).toBeGreaterThan(0)
+    await expect.poll(() => transport.counts.acks).toBeGreaterThan(0)
+    stop.abort()
+    expect(await receiving).toEqual([])
+    await transport.close()
+    expect(await waitingIn(tier)).toBe(1)
+    expect(await waitingIn(queueOf(to))).toBe(1) // the one that retry took and never settled
   })
 
   it('for the queue that others publish to stands still: what was taken finds a new home all the same', async () => {
