@@ -1,10 +1,18 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openProxy } from '../../../test/faults/proxy.ts'
-import { deskAt, hasty, idsOf, makeEvent, makeEvents, take, takeOne } from '../../../test/rabbitmq/desk.ts'
+import {
+  burial,
+  deskAt,
+  hasty,
+  idsOf,
+  makeEvent,
+  makeEvents,
+  take,
+  takeOne,
+} from '../../../test/rabbitmq/desk.ts'
 import { describeOwnBroker, type OwnBroker, ownBroker } from '../../../test/rabbitmq/own-broker.ts'
 import { until } from '../../../test/until.ts'
 import type { Delivery, Settlement, Subscription } from '../../contracts/transport.ts'
-import { writeLetter } from '../../core/letter.ts'
 import { freshParcel } from '../../core/parcel.ts'
 import { systemClock } from '../system/clock.ts'
 import { exchangeOfDead, HOMELESS, queueOf, tierName } from './names.ts'
@@ -12,14 +20,6 @@ import { writeParcel } from './write.ts'
 
 /** How long the broker lets a delivery go unsettled before it closes the channel. */
 const CONSUMER_TIMEOUT = 3000
-
-const burial = (delivery: Delivery, to: Subscription): Settlement => {
-  const failure = { category: 'permanent', kind: 'business', name: 'E', message: 'no', because: '' } as const
-  const death = { reason: 'permanent', failure, at: Date.now(), limit: 5, fingerprint: 'f' } as const
-  const destination = to.destinations[0]!.name
-  const letter = writeLetter(delivery.parcel, { ...to, transport: 'rabbitmq' }, destination, death)
-  return { do: 'bury', delivery, to: destination, letter }
-}
 
 describeOwnBroker('a RabbitMQ in trouble', () => {
   let own: OwnBroker

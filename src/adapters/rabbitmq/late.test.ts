@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { expectCollected } from '../../../test/collected.ts'
-import { deskAt, hasty, makeEvent, takeOne } from '../../../test/rabbitmq/desk.ts'
+import { burial, deskAt, hasty, makeEvent, take, takeOne } from '../../../test/rabbitmq/desk.ts'
 import { describeOwnBroker, type OwnBroker, ownBroker } from '../../../test/rabbitmq/own-broker.ts'
-import type { Settlement } from '../../contracts/transport.ts'
+import type { Delivery, Settlement } from '../../contracts/transport.ts'
 import { freshParcel } from '../../core/parcel.ts'
 import { queueOf, tierName } from './names.ts'
 import { writeParcel } from './write.ts'
@@ -129,6 +129,26 @@ describeOwnBroker('a RabbitMQ that confirms nothing for longer than it is waited
     await transport.close()
     expect(await waitingIn(tier)).toBe(1)
     expect(await waitingIn(queueOf(to))).toBe(1) // the one that retry took and never settled
+  })
+
+  it('for one tier stands still: other waits and burials find their home all the same', async () => {
+    const { to, transport, inlet, clock, tier, settle } = await retry(2)
+    await transport.publish(to.topic, [makeEvent(), makeEvent()])
+    const [short, dead] = (await take(inlet, 2)) as [Delivery, Delivery]
+    const leader = `'%2F_${tier}'`
+    await own.control('eval', `sys:suspend(${leader}).`)
+    try {
+      const stuck = settle()
+      const parcel = { ...short.parcel, due: clock.now() + MINUTE }
+      const others = await inlet.settle([{ do: 'later', delivery: short, parcel }, burial(dead, to)])
+      expect(others).toEqual(['done', 'done'])
+      expect(await stuck).toMatchObject({ code: 'unavailable' })
+    } finally {
+      await own.control('eval', `sys:resume(${leader}).`)
+    }
+    await expect.poll(settle).toBe('done')
+    expect(await waitingIn(tier)).toBe(1)
+    await transport.close()
   })
 
   it('for the queue that others publish to stands still: what was taken finds a new home all the same', async () => {
