@@ -15,7 +15,7 @@ import { until } from '../../../test/until.ts'
 import type { Delivery, Settlement, Subscription } from '../../contracts/transport.ts'
 import { freshParcel } from '../../core/parcel.ts'
 import { systemClock } from '../system/clock.ts'
-import { exchangeOfDead, HOMELESS, queueOf, tierName } from './names.ts'
+import { exchangeOfDead, HOME, HOMELESS, queueOf, tierName } from './names.ts'
 import { writeParcel } from './write.ts'
 
 /** How long the broker lets a delivery go unsettled before it closes the channel. */
@@ -292,6 +292,31 @@ describeOwnBroker('a RabbitMQ in trouble', () => {
       return kept.size === lost.length
     })
     for (const { transport } of [gone, there]) await transport.close()
+  })
+
+  it('that lost the way home, which others then made anew for themselves: waits come home, and events are heard', async () => {
+    const clock = hasty(10)
+    const to = desk.subscription()
+    const transport = await desk.transport(own.url, clock)
+    const inlet = await transport.subscribe(to)
+    const wait = 9000
+    await transport.forward(to, [freshParcel(makeEvent({ id: 'waited' }), clock.now() + wait)])
+    const channel = await desk.channel()
+    for (const exchange of [HOME, 'reprieve.events']) await channel.deleteExchange(exchange)
+    const other = await opened()
+    const publish = () => transport.publish(to.topic, [makeEvent({ id: 'heard' })])
+    await expect(publish()).rejects.toMatchObject({ code: 'unheard' })
+    await expect
+      .poll(() =>
+        publish().then(
+          () => 'heard',
+          ({ code }) => code,
+        ),
+      )
+      .toBe('heard')
+    expect((await takeOne(inlet)).parcel.event.id).toBe('heard')
+    expect((await takeOne(inlet)).parcel.event.id).toBe('waited')
+    for (const each of [transport, other.transport]) await each.close()
   })
 
   it('a letter stays however often an office hands it back or goes away with it', async () => {

@@ -45,6 +45,8 @@ const collected = (message: Message, from: From, now: Instant): Delivery => {
 const LONGEST_BACKOFF = 1500
 /** What somebody has to mend first: it is told each time. */
 const LONGEST_REFUSED = 5000
+/** How often all that a subscription needs is declared again: nobody tells of an exchange or a binding that is gone. */
+const LOOK_AFTER = 30_000
 /** The most that the protocol's prefetch can say. */
 const LARGEST_WINDOW = 65_535
 
@@ -66,7 +68,9 @@ export const openInlet = async (
   let mending: Promise<void> | undefined
   const mend = (): Promise<void> => {
     mending ??= declare()
-      .catch((error: Error) => tell(error))
+      .catch((error: Error) => {
+        if (!stop.signal.aborted) tell(error)
+      })
       .finally(() => {
         mending = undefined
       })
@@ -123,6 +127,18 @@ export const openInlet = async (
     }
   }
   const going = keepGoing()
+
+  /**
+   * Without the way home waits stay in their tiers; where someone else has made it anew it does not know our queue, and they go to
+   * the homeless, one and all, and nobody hears of it.
+   */
+  const lookAfter = async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      await clock.sleep(LOOK_AFTER, stop.signal)
+      if (!stop.signal.aborted && !session.ended()) await mend()
+    }
+  }
+  if (!collects) void lookAfter()
 
   const heard = new WeakSet<AbortSignal>()
   /**
