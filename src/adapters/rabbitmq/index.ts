@@ -55,7 +55,8 @@ export const openTransport = async (
   const out = openLink(client, settings, tools, (error) =>
     journal({ is: 'trouble', at: clock.now(), where: 'rabbitmq publisher', error }),
   )
-  const into = openLink(client, settings, tools)
+  const apart = () => openLink(client, settings, tools)
+  const into = apart()
   const outlet = openOutlet(out, exchange, tools, counts)
   const shared = freshShared()
   const copies = openWays(() => openOutlet(out, exchange, tools, counts, shared))
@@ -67,7 +68,7 @@ export const openTransport = async (
 
   const openDoor = async (door: Door): Promise<Inlet> => {
     if (closed) throw closedError(place)
-    const inlet = await openInlet(door, into, copies, tools, counts)
+    const inlet = await openInlet(door, { shared: into, apart }, copies, tools, counts)
     if (closed) {
       await inlet.close()
       throw closedError(place)

@@ -12,7 +12,7 @@ import type { Link } from './link.ts'
 import type { Outlet } from './outlet.ts'
 import { backoff, parting } from './patience.ts'
 import { type From, readMessage } from './read.ts'
-import { beginSession, type Handed, type Session } from './session.ts'
+import { beginSession, type Handed, isUnanswered, type Session } from './session.ts'
 import { type Desk, settleOn } from './settle.ts'
 import { type Declare, declareOn, waitingIn } from './topology.ts'
 import { freshTwins } from './twins.ts'
@@ -25,6 +25,13 @@ export interface Door extends Omit<From, 'mint'>, Home {
   readonly declare: Declare
   /** A destination: what lies there may be written by anyone. */
   readonly collects?: boolean
+}
+
+export interface Links {
+  /** By all inlets. */
+  readonly shared: Link
+  /** One more, for whoever asks. */
+  readonly apart: () => Link
 }
 
 /** What was just read becomes what is handed over: it is nobody else's yet. */
@@ -52,7 +59,7 @@ const LARGEST_WINDOW = 65_535
 
 export const openInlet = async (
   door: Door,
-  link: Link,
+  { shared, apart }: Links,
   outlet: Outlet,
   tools: Tools,
   counts: Counts,
@@ -60,7 +67,8 @@ export const openInlet = async (
   const { clock, dice, journal } = tools
   const { queue, alone = false, collects = false } = door
   const from = { ...door, mint: dice.uuid }
-  const { place } = link
+  const { place } = shared
+  let link = shared
   const stop = new AbortController()
   const waiters: (() => void)[] = []
   /** Settlements under way: closing waits for them. */
@@ -123,8 +131,19 @@ export const openInlet = async (
         trouble = await session.over
       } catch (error) {
         trouble = error as Error
+        if (isUnanswered(error) && !stop.signal.aborted) await goApart()
       }
     }
+  }
+
+  /**
+   * A channel that waits for such a queue is ended by the broker after a minute, and its connection with it, with all that others
+   * have there. So this one tries on by itself.
+   */
+  const goApart = async (): Promise<void> => {
+    const old = link
+    link = apart()
+    if (old !== shared) await old.close()
   }
   const going = keepGoing()
 
@@ -229,6 +248,7 @@ export const openInlet = async (
       while (underWay.size > 0) await Promise.allSettled(underWay)
       await session.close()
       await parting(clock, going)
+      if (link !== shared) await link.close()
     },
   }
 }

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { expectCollected } from '../../../test/collected.ts'
+import { openProxy } from '../../../test/faults/proxy.ts'
 import { burial, deskAt, hasty, makeEvent, take, takeOne } from '../../../test/rabbitmq/desk.ts'
 import { describeOwnBroker, type OwnBroker, ownBroker } from '../../../test/rabbitmq/own-broker.ts'
 import type { Delivery, Settlement } from '../../contracts/transport.ts'
 import { freshParcel } from '../../core/parcel.ts'
+import { systemClock } from '../system/clock.ts'
 import { queueOf, tierName } from './names.ts'
 import { writeParcel } from './write.ts'
 
@@ -149,6 +151,33 @@ describeOwnBroker('a RabbitMQ that confirms nothing for longer than it is waited
     await expect.poll(settle).toBe('done')
     expect(await waitingIn(tier)).toBe(1)
     await transport.close()
+  })
+
+  it('for one queue stands still, and does not let itself be consumed: other consumers go on', async () => {
+    const wire = await openProxy(own.url)
+    const [stuck, well] = [desk.subscription(), desk.subscription()]
+    const transport = await desk.transport(wire.url, hasty(8))
+    const inlets = [await transport.subscribe(stuck), await transport.subscribe(well)] as const
+    const other = await desk.transport()
+    const leader = `'%2F_${queueOf(stuck)}'`
+    await own.control('eval', `sys:suspend(${leader}).`)
+    try {
+      wire.cut()
+      // the broker has a minute for whoever waits for a queue
+      for (const since = Date.now(); Date.now() - since < 1.4 * MINUTE; ) {
+        const event = makeEvent()
+        await other.publish(well.topic, [event])
+        const delivery = await takeOne(inlets[1])
+        await inlets[1].settle([{ do: 'ack', delivery }])
+        await systemClock.sleep(1000)
+      }
+    } finally {
+      await own.control('eval', `sys:resume(${leader}).`)
+    }
+    await other.publish(stuck.topic, [makeEvent({ id: 'at last' })])
+    expect((await takeOne(inlets[0])).parcel.event.id).toBe('at last')
+    await transport.close()
+    await wire.close()
   })
 
   it('for the queue that others publish to stands still: what was taken finds a new home all the same', async () => {
