@@ -18,7 +18,6 @@ export interface Overtaken {
   remember(topic: string, parcel: Parcel, ended: Ended): void
   /** Once: each stands for one delivery that comes again. */
   recall(topic: string, parcel: Parcel): Ended | undefined
-  readonly size: number
 }
 
 /** Of so many, and for so long: longer than brokers wait for a settlement. */
@@ -48,9 +47,6 @@ export const createOvertaken = (now: () => Instant): Overtaken => {
       const found = known.get(name)
       known.delete(name)
       return found?.ended
-    },
-    get size() {
-      return known.size
     },
   }
 }

@@ -7,8 +7,9 @@ import { systemClock } from '../../src/adapters/system/clock.ts'
 import { systemDice } from '../../src/adapters/system/dice.ts'
 import type { Fact } from '../../src/contracts/journal.ts'
 import type { Clock } from '../../src/contracts/tools.ts'
-import type { Delivery, Destination, Inlet, Subscription } from '../../src/contracts/transport.ts'
+import type { Delivery, Destination, Inlet, Settlement, Subscription } from '../../src/contracts/transport.ts'
 import type { Event } from '../../src/core/event.ts'
+import { writeLetter } from '../../src/core/letter.ts'
 
 type Opened = Awaited<ReturnType<typeof openTransport>>
 
@@ -145,4 +146,13 @@ export const hasty = (times: number): Clock => {
     now: () => start + (systemClock.now() - start) * times,
     sleep: (ms, signal) => systemClock.sleep(ms / times, signal),
   }
+}
+
+/** It dies, and goes to the first destination. */
+export const burial = (delivery: Delivery, to: Subscription): Settlement => {
+  const failure = { category: 'permanent', kind: 'business', name: 'E', message: 'no', because: '' } as const
+  const death = { reason: 'permanent', failure, at: Date.now(), limit: 5, fingerprint: 'f' } as const
+  const destination = to.destinations[0]!.name
+  const letter = writeLetter(delivery.parcel, { ...to, transport: 'rabbitmq' }, destination, death)
+  return { do: 'bury', delivery, to: destination, letter }
 }

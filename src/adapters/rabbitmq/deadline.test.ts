@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { expect, it } from 'vitest'
+import { expectCollected } from '../../../test/collected.ts'
 import { makeEvent } from '../../../test/rabbitmq/desk.ts'
 import { freshParcel } from '../../core/parcel.ts'
 import { virtualClock } from '../../testing/clock.ts'
@@ -15,6 +16,7 @@ const slowBroker = () => {
   const clock = virtualClock()
   let takes = 0
   let published = 0
+  let full = false
   const slowly = async <T>(answer: T): Promise<T> => {
     if (takes > 0) await clock.sleep(takes)
     return answer
@@ -28,6 +30,7 @@ const slowBroker = () => {
       close: async () => {},
       publish: (_: string, __: string, ___: Buffer, ____: object, confirmed: (error: null) => void) => {
         published++
+        if (full) return false
         void slowly(null).then(confirmed)
         return true
       },
@@ -52,6 +55,10 @@ const slowBroker = () => {
     cut: () => last.emit('close'),
     takes: (ms: number) => {
       takes = ms
+    },
+    /** It reads nothing any more, and confirms nothing. */
+    fill: () => {
+      full = true
     },
   }
 }
@@ -90,6 +97,23 @@ it.each([4000, 9000])(
     await clock.runUntil(transport.close())
   },
 )
+
+it('what found no room in the buffer is kept by nobody when it was refused', async () => {
+  const broker = slowBroker()
+  const { clock } = broker
+  const transport = await broker.open()
+  broker.fill()
+  const publish = async (): Promise<WeakRef<object>> => {
+    const data = Buffer.alloc(100_000)
+    const refused = transport.publish('t', [makeEvent({ data })]).catch(({ code }) => code)
+    expect(await clock.runUntil(refused)).toBe('unavailable')
+    return new WeakRef(data.buffer)
+  }
+  await publish() // fills it
+  await expectCollected([await publish(), await publish()])
+  expect(broker.published()).toBe(1)
+  await clock.runUntil(transport.close())
+})
 
 it('a channel that opens when the time for declaring is over is closed', async () => {
   const clock = virtualClock()

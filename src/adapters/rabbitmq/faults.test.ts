@@ -1,25 +1,25 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openProxy } from '../../../test/faults/proxy.ts'
-import { deskAt, hasty, idsOf, makeEvent, makeEvents, take, takeOne } from '../../../test/rabbitmq/desk.ts'
+import {
+  burial,
+  deskAt,
+  hasty,
+  idsOf,
+  makeEvent,
+  makeEvents,
+  take,
+  takeOne,
+} from '../../../test/rabbitmq/desk.ts'
 import { describeOwnBroker, type OwnBroker, ownBroker } from '../../../test/rabbitmq/own-broker.ts'
 import { until } from '../../../test/until.ts'
 import type { Delivery, Settlement, Subscription } from '../../contracts/transport.ts'
-import { writeLetter } from '../../core/letter.ts'
 import { freshParcel } from '../../core/parcel.ts'
 import { systemClock } from '../system/clock.ts'
-import { exchangeOfDead, HOMELESS, queueOf, tierName } from './names.ts'
+import { exchangeOfDead, HOME, HOMELESS, queueOf, tierName } from './names.ts'
 import { writeParcel } from './write.ts'
 
 /** How long the broker lets a delivery go unsettled before it closes the channel. */
 const CONSUMER_TIMEOUT = 3000
-
-const burial = (delivery: Delivery, to: Subscription): Settlement => {
-  const failure = { category: 'permanent', kind: 'business', name: 'E', message: 'no', because: '' } as const
-  const death = { reason: 'permanent', failure, at: Date.now(), limit: 5, fingerprint: 'f' } as const
-  const destination = to.destinations[0]!.name
-  const letter = writeLetter(delivery.parcel, { ...to, transport: 'rabbitmq' }, destination, death)
-  return { do: 'bury', delivery, to: destination, letter }
-}
 
 describeOwnBroker('a RabbitMQ in trouble', () => {
   let own: OwnBroker
@@ -292,6 +292,31 @@ describeOwnBroker('a RabbitMQ in trouble', () => {
       return kept.size === lost.length
     })
     for (const { transport } of [gone, there]) await transport.close()
+  })
+
+  it('that lost the way home, which others then made anew for themselves: waits come home, and events are heard', async () => {
+    const clock = hasty(10)
+    const to = desk.subscription()
+    const transport = await desk.transport(own.url, clock)
+    const inlet = await transport.subscribe(to)
+    const wait = 9000
+    await transport.forward(to, [freshParcel(makeEvent({ id: 'waited' }), clock.now() + wait)])
+    const channel = await desk.channel()
+    for (const exchange of [HOME, 'reprieve.events']) await channel.deleteExchange(exchange)
+    const other = await opened()
+    const publish = () => transport.publish(to.topic, [makeEvent({ id: 'heard' })])
+    await expect(publish()).rejects.toMatchObject({ code: 'unheard' })
+    await expect
+      .poll(() =>
+        publish().then(
+          () => 'heard',
+          ({ code }) => code,
+        ),
+      )
+      .toBe('heard')
+    expect((await takeOne(inlet)).parcel.event.id).toBe('heard')
+    expect((await takeOne(inlet)).parcel.event.id).toBe('waited')
+    for (const each of [transport, other.transport]) await each.close()
   })
 
   it('a letter stays however often an office hands it back or goes away with it', async () => {

@@ -10,11 +10,12 @@ import { type Counts, freshCounts } from './counts.ts'
 import { type Door, openInlet } from './inlet.ts'
 import { openLink } from './link.ts'
 import { checkTopic, exchangeOfDead, LONGEST_WAIT, queueOf, tierFor } from './names.ts'
-import { openOutlet } from './outlet.ts'
+import { freshShared, openOutlet } from './outlet.ts'
 import { sendBack } from './send-back.ts'
 import { readUrl, type Settings } from './settings.ts'
 import { declareDestination, declareOn, declareSubscription, waitingIn } from './topology.ts'
 import { closedError, isUnavailable } from './unreachable.ts'
+import { openWays } from './ways.ts'
 import { writeEvent } from './write.ts'
 
 export { doctor } from './doctor.ts'
@@ -54,10 +55,11 @@ export const openTransport = async (
   const out = openLink(client, settings, tools, (error) =>
     journal({ is: 'trouble', at: clock.now(), where: 'rabbitmq publisher', error }),
   )
-  const into = openLink(client, settings, tools)
+  const apart = () => openLink(client, settings, tools)
+  const into = apart()
   const outlet = openOutlet(out, exchange, tools, counts)
-  // a channel of their own: one waits with all it was given for a queue that does not answer
-  const copies = openOutlet(out, exchange, tools, counts)
+  const shared = freshShared()
+  const copies = openWays(() => openOutlet(out, exchange, tools, counts, shared))
   const inlets = new Set<Inlet>()
   let closed = false
 
@@ -66,7 +68,7 @@ export const openTransport = async (
 
   const openDoor = async (door: Door): Promise<Inlet> => {
     if (closed) throw closedError(place)
-    const inlet = await openInlet(door, into, copies, tools, counts)
+    const inlet = await openInlet(door, { shared: into, apart }, copies, tools, counts)
     if (closed) {
       await inlet.close()
       throw closedError(place)
@@ -129,7 +131,8 @@ export const openTransport = async (
         })
       // a tier takes it whether or not there is a home to come back to
       const waits = items.some(({ tier }) => tier !== undefined)
-      raise(await outlet.send(items, waits ? home : undefined), () => unknownSubscription(to, queue, place))
+      const fates = waits ? await copies.send(items, home) : await outlet.send(items)
+      raise(fates, () => unknownSubscription(to, queue, place))
     },
     sendBack: (messages) => sendBack(messages, outlet, clock, place),
     close: async () => {

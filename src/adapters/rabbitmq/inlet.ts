@@ -12,7 +12,7 @@ import type { Link } from './link.ts'
 import type { Outlet } from './outlet.ts'
 import { backoff, parting } from './patience.ts'
 import { type From, readMessage } from './read.ts'
-import { beginSession, type Handed, type Session } from './session.ts'
+import { beginSession, type Handed, isUnanswered, type Session } from './session.ts'
 import { type Desk, settleOn } from './settle.ts'
 import { type Declare, declareOn, waitingIn } from './topology.ts'
 import { freshTwins } from './twins.ts'
@@ -25,6 +25,13 @@ export interface Door extends Omit<From, 'mint'>, Home {
   readonly declare: Declare
   /** A destination: what lies there may be written by anyone. */
   readonly collects?: boolean
+}
+
+export interface Links {
+  /** By all inlets. */
+  readonly shared: Link
+  /** One more, for whoever asks. */
+  readonly apart: () => Link
 }
 
 /** What was just read becomes what is handed over: it is nobody else's yet. */
@@ -45,12 +52,14 @@ const collected = (message: Message, from: From, now: Instant): Delivery => {
 const LONGEST_BACKOFF = 1500
 /** What somebody has to mend first: it is told each time. */
 const LONGEST_REFUSED = 5000
+/** How often all that a subscription needs is declared again: nobody tells of an exchange or a binding that is gone. */
+const LOOK_AFTER = 30_000
 /** The most that the protocol's prefetch can say. */
 const LARGEST_WINDOW = 65_535
 
 export const openInlet = async (
   door: Door,
-  link: Link,
+  { shared, apart }: Links,
   outlet: Outlet,
   tools: Tools,
   counts: Counts,
@@ -58,7 +67,8 @@ export const openInlet = async (
   const { clock, dice, journal } = tools
   const { queue, alone = false, collects = false } = door
   const from = { ...door, mint: dice.uuid }
-  const { place } = link
+  const { place } = shared
+  let link = shared
   const stop = new AbortController()
   const waiters: (() => void)[] = []
   /** Settlements under way: closing waits for them. */
@@ -66,7 +76,9 @@ export const openInlet = async (
   let mending: Promise<void> | undefined
   const mend = (): Promise<void> => {
     mending ??= declare()
-      .catch((error: Error) => tell(error))
+      .catch((error: Error) => {
+        if (!stop.signal.aborted) tell(error)
+      })
       .finally(() => {
         mending = undefined
       })
@@ -119,10 +131,33 @@ export const openInlet = async (
         trouble = await session.over
       } catch (error) {
         trouble = error as Error
+        if (isUnanswered(error) && !stop.signal.aborted) await goApart()
       }
     }
   }
+
+  /**
+   * A channel that waits for such a queue is ended by the broker after a minute, and its connection with it, with all that others
+   * have there. So this one tries on by itself.
+   */
+  const goApart = async (): Promise<void> => {
+    const old = link
+    link = apart()
+    if (old !== shared) await old.close()
+  }
   const going = keepGoing()
+
+  /**
+   * Without the way home waits stay in their tiers; where someone else has made it anew it does not know our queue, and they go to
+   * the homeless, one and all, and nobody hears of it.
+   */
+  const lookAfter = async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      await clock.sleep(LOOK_AFTER, stop.signal)
+      if (!stop.signal.aborted && !session.ended()) await mend()
+    }
+  }
+  if (!collects) void lookAfter()
 
   const heard = new WeakSet<AbortSignal>()
   /**
@@ -155,21 +190,28 @@ export const openInlet = async (
       if (found?.alike && twins.seen(found.id)) delivery.found = { ...found, another: true }
       deliveries.push(delivery)
     }
-    if (early.length > 0) void sendBack(early)
+    if (early.length > 0) sendBack(early).catch(tell)
     return deliveries
   }
 
-  /** Home before its time: a clock differs, or the wait is longer than the longest tier. It waits again. */
+  /**
+   * Home before its time: a clock differs, or the wait is longer than the longest tier. It waits again. Where that can't be had
+   * it is ours until then, and each try is of the same copy: given back at once, it would be copied anew each time it came.
+   */
   const sendBack = async (early: readonly Delivery[]): Promise<void> => {
-    const answers = await settle(
-      early.map((delivery) => ({ delivery, do: 'later', parcel: delivery.parcel })),
-    )
-    const failed = early.filter((_, i) => answers[i] instanceof Error)
-    if (failed.length === 0) return
-    const retryIn = Math.round(backoff(3, LONGEST_BACKOFF, dice))
-    tell(answers.find((answer) => answer instanceof Error)!, { retryIn })
-    await clock.sleep(retryIn, stop.signal)
-    await settle(failed.map((delivery) => ({ delivery, do: 'give back' })))
+    let left = early.map((delivery): Settlement => ({ delivery, do: 'later', parcel: delivery.parcel }))
+    for (let failures = 3; !stop.signal.aborted; failures++) {
+      const answers = await settle(left)
+      const trouble = answers.find((answer) => answer instanceof Error)
+      if (!trouble) return
+      const retryIn = Math.round(backoff(failures, LONGEST_REFUSED, dice))
+      tell(trouble, { retryIn })
+      await clock.sleep(retryIn, stop.signal)
+      const now = clock.now()
+      left = left
+        .filter((_, i) => answers[i] instanceof Error)
+        .map((each) => (each.delivery.parcel.due > now ? each : { delivery: each.delivery, do: 'give back' }))
+    }
   }
 
   const settle = (batch: readonly Settlement[]): Promise<readonly Settled[]> => {
@@ -206,6 +248,7 @@ export const openInlet = async (
       while (underWay.size > 0) await Promise.allSettled(underWay)
       await session.close()
       await parting(clock, going)
+      if (link !== shared) await link.close()
     },
   }
 }

@@ -1,8 +1,13 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { deskAt, hasty, makeEvent, takeOne } from '../../../test/rabbitmq/desk.ts'
+import { expectCollected } from '../../../test/collected.ts'
+import { openProxy } from '../../../test/faults/proxy.ts'
+import { burial, deskAt, hasty, makeEvent, take, takeOne } from '../../../test/rabbitmq/desk.ts'
 import { describeOwnBroker, type OwnBroker, ownBroker } from '../../../test/rabbitmq/own-broker.ts'
-import type { Settlement } from '../../contracts/transport.ts'
+import type { Delivery, Settlement } from '../../contracts/transport.ts'
+import { freshParcel } from '../../core/parcel.ts'
+import { systemClock } from '../system/clock.ts'
 import { queueOf, tierName } from './names.ts'
+import { writeParcel } from './write.ts'
 
 const MINUTE = 60_000
 const TRIES = 3
@@ -30,7 +35,7 @@ describeOwnBroker('a RabbitMQ that confirms nothing for longer than it is waited
     const parcel = { ...delivery.parcel, due: clock.now() + minutes * MINUTE }
     const settlement: Settlement = { do: 'later', delivery, parcel }
     const tier = tierName(minutes * MINUTE)
-    return { to, transport, tier, settle: async () => (await inlet.settle([settlement]))[0] }
+    return { to, transport, inlet, clock, tier, settle: async () => (await inlet.settle([settlement]))[0] }
   }
 
   it('for want of memory: what is tried again and again is there once', async () => {
@@ -49,6 +54,24 @@ describeOwnBroker('a RabbitMQ that confirms nothing for longer than it is waited
     expect(await waitingIn(tier)).toBe(1)
     await transport.close()
     expect(await waitingIn(queueOf(to))).toBe(1)
+  })
+
+  it('for want of memory: what was refused is kept by nobody for as long as that lasts', async () => {
+    const { to, transport } = await retry(60)
+    const publish = async (): Promise<WeakRef<object>> => {
+      const data = Buffer.alloc(100_000)
+      const refused = transport.publish(to.topic, [makeEvent({ data })])
+      await expect(refused).rejects.toThrow(/takes no messages.*memory/)
+      return new WeakRef(data.buffer)
+    }
+    await own.alarm(true)
+    try {
+      await publish() // on its way when the broker says so
+      await expectCollected(await Promise.all([publish(), publish(), publish()]))
+    } finally {
+      await own.alarm(false)
+    }
+    await transport.close()
   })
 
   it('for its queue stands still: a copy that is tried again and again is there once', async () => {
@@ -80,6 +103,81 @@ describeOwnBroker('a RabbitMQ that confirms nothing for longer than it is waited
     await expect.poll(settle).toBe('done')
     expect(await waitingIn(tier)).toBe(1)
     await transport.close()
+  })
+
+  it('for a tier stands still: what is home before its time, and is to wait there again, is there once', async () => {
+    const { to, transport, inlet, clock, tier } = await retry(5)
+    const { body, options } = writeParcel(freshParcel(makeEvent(), clock.now() + 5 * MINUTE), {
+      exchange: '',
+      key: '',
+    })
+    const told = () =>
+      desk.facts.filter((fact) => fact.is === 'trouble' && fact.where.includes(queueOf(to))).length
+    const leader = `'%2F_${tier}'`
+    await own.control('eval', `sys:suspend(${leader}).`)
+    const stop = new AbortController()
+    const receiving = inlet.receive(1, stop.signal)
+    try {
+      const channel = await desk.channel()
+      channel.sendToQueue(queueOf(to), body, options)
+      await expect.poll(told).toBeGreaterThanOrEqual(TRIES)
+    } finally {
+      await own.control('eval', `sys:resume(${leader}).`)
+    }
+    await expect.poll(() => waitingIn(tier)).toBeGreaterThan(0)
+    await expect.poll(() => transport.counts.acks).toBeGreaterThan(0)
+    stop.abort()
+    expect(await receiving).toEqual([])
+    await transport.close()
+    expect(await waitingIn(tier)).toBe(1)
+    expect(await waitingIn(queueOf(to))).toBe(1) // the one that retry took and never settled
+  })
+
+  it('for one tier stands still: other waits and burials find their home all the same', async () => {
+    const { to, transport, inlet, clock, tier, settle } = await retry(2)
+    await transport.publish(to.topic, [makeEvent(), makeEvent()])
+    const [short, dead] = (await take(inlet, 2)) as [Delivery, Delivery]
+    const leader = `'%2F_${tier}'`
+    await own.control('eval', `sys:suspend(${leader}).`)
+    try {
+      const stuck = settle()
+      const parcel = { ...short.parcel, due: clock.now() + MINUTE }
+      const others = await inlet.settle([{ do: 'later', delivery: short, parcel }, burial(dead, to)])
+      expect(others).toEqual(['done', 'done'])
+      expect(await stuck).toMatchObject({ code: 'unavailable' })
+    } finally {
+      await own.control('eval', `sys:resume(${leader}).`)
+    }
+    await expect.poll(settle).toBe('done')
+    expect(await waitingIn(tier)).toBe(1)
+    await transport.close()
+  })
+
+  it('for one queue stands still, and does not let itself be consumed: other consumers go on', async () => {
+    const wire = await openProxy(own.url)
+    const [stuck, well] = [desk.subscription(), desk.subscription()]
+    const transport = await desk.transport(wire.url, hasty(8))
+    const inlets = [await transport.subscribe(stuck), await transport.subscribe(well)] as const
+    const other = await desk.transport()
+    const leader = `'%2F_${queueOf(stuck)}'`
+    await own.control('eval', `sys:suspend(${leader}).`)
+    try {
+      wire.cut()
+      // the broker has a minute for whoever waits for a queue
+      for (const since = Date.now(); Date.now() - since < 1.4 * MINUTE; ) {
+        const event = makeEvent()
+        await other.publish(well.topic, [event])
+        const delivery = await takeOne(inlets[1])
+        await inlets[1].settle([{ do: 'ack', delivery }])
+        await systemClock.sleep(1000)
+      }
+    } finally {
+      await own.control('eval', `sys:resume(${leader}).`)
+    }
+    await other.publish(stuck.topic, [makeEvent({ id: 'at last' })])
+    expect((await takeOne(inlets[0])).parcel.event.id).toBe('at last')
+    await transport.close()
+    await wire.close()
   })
 
   it('for the queue that others publish to stands still: what was taken finds a new home all the same', async () => {

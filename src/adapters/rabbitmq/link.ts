@@ -1,6 +1,7 @@
 import type { Clock, Tools } from '../../contracts/tools.ts'
 import type { Instant } from '../../core/time.ts'
 import { type Client, type Connection, closeQuietly, isClosed } from './client.ts'
+import { createHold, type Hold } from './hold.ts'
 import { backoff, OVER, openWithin, PATIENCE, parting } from './patience.ts'
 import type { Settings } from './settings.ts'
 import { readTls } from './tls.ts'
@@ -15,8 +16,8 @@ export interface Link {
   patiently(): Promise<Connection>
   /** Why the broker takes no publishes at the moment, if so. */
   blocked(): string | undefined
-  /** Resolves when it takes them, or the connection that it held up is over. */
-  unblocked(): Promise<void>
+  /** Resolves when it takes them, the connection that it held up is over, or nobody wants to wait any more. */
+  unblocked(signal: AbortSignal): Promise<void>
   close(): Promise<void>
 }
 
@@ -32,13 +33,13 @@ export const openLink = (
   const { place } = settings
   let current: Connection | undefined
   let connecting: Promise<Connection> | undefined
-  let blocked: { readonly why: string; readonly over: PromiseWithResolvers<void> } | undefined
+  let blocked: { readonly why: string; readonly hold: Hold } | undefined
   let closed = false
   /** Ends every socket that is left. */
   const over = new AbortController()
 
   const unblock = (): void => {
-    blocked?.over.resolve()
+    blocked?.hold.end()
     blocked = undefined
   }
 
@@ -66,7 +67,7 @@ export const openLink = (
       if (!closed) lost(unavailable(place, 'the connection was lost', reason ?? error))
     })
     connection.on('blocked', (why) => {
-      blocked = { why, over: blocked?.over ?? Promise.withResolvers() }
+      blocked = { why, hold: blocked?.hold ?? createHold() }
     })
     connection.on('unblocked', unblock)
     if (isClosed(connection)) {
@@ -102,7 +103,7 @@ export const openLink = (
       }
     },
     blocked: () => blocked?.why,
-    unblocked: async () => blocked?.over.promise,
+    unblocked: async (signal) => blocked?.hold.over(signal),
     close: async () => {
       closed = true
       // a server that does not answer must not keep us from leaving

@@ -5,6 +5,7 @@ import { within } from '../../core/within.ts'
 import { type Batch, type Fate, giveUp, type Late, markReturned, settleFate, throughOf } from './batch.ts'
 import { type ConfirmChannel, type Connection, replyCode } from './client.ts'
 import type { Counts } from './counts.ts'
+import { createHold, type Hold } from './hold.ts'
 import type { Link } from './link.ts'
 import { TIERS, tierName } from './names.ts'
 import { LEADERLESS, OVER, openWithin, PATIENCE } from './patience.ts'
@@ -13,7 +14,7 @@ import { declareExchange, declareOn, declareTier } from './topology.ts'
 import { closedError, isUnavailable, unavailable } from './unreachable.ts'
 import type { Outgoing } from './write.ts'
 
-/** A way out: everything that is published by it goes through one channel that confirms. */
+/** A way out: everything that is published by one of `openOutlet` goes through one channel that confirms. */
 export interface Outlet {
   /** One fate each, in order; it never rejects. `first` is asked before anything is sent, within the same time. */
   send(items: readonly Outgoing[], first?: Asked): Promise<readonly Fate[]>
@@ -27,16 +28,30 @@ export interface Outlet {
 
 type Asked = (connection: Connection) => Promise<unknown>
 
+/** What outlets know together. */
+export interface Shared {
+  /** Whatever way it went: tried again, the same copy may go into another tier. */
+  readonly late: Late
+  /** Of each connection: it may be that of a new broker. */
+  readonly known: WeakMap<Connection, Known>
+  foreseeing: boolean
+}
+
+interface Known {
+  /** The tiers that are known to exist. */
+  readonly tiers: Set<Millis>
+  foreseen: Promise<void> | undefined
+}
+
+export const freshShared = (): Shared => ({ late: new WeakMap(), known: new WeakMap(), foreseeing: false })
+
 interface Open {
   readonly connection: Connection
   readonly channel: ConfirmChannel
   readonly batches: Set<Batch>
-  readonly late: Late
-  /** The tiers that are known to exist. */
-  readonly tiers: Set<Millis>
-  foreseen: Promise<void> | undefined
+  readonly known: Known
   /** There while the channel's buffer is full. */
-  full: PromiseWithResolvers<void> | undefined
+  full: Hold | undefined
   reason: Error | undefined
 }
 
@@ -48,15 +63,26 @@ interface Ready {
 
 const NOTHING: Ready['refused'] = new Map()
 
-export const openOutlet = (link: Link, exchange: string, tools: Tools, counts: Counts): Outlet => {
+export const openOutlet = (
+  link: Link,
+  exchange: string,
+  tools: Tools,
+  counts: Counts,
+  shared = freshShared(),
+): Outlet => {
   const { clock } = tools
   const { place } = link
   let open: Open | undefined
   let opening: Promise<Open> | undefined
   let closed = false
-  let foreseeing = false
   /** The largest message that the broker takes, once it has said so: for as long as the connection lives. */
   let most = { of: undefined as Connection | undefined, bytes: Number.POSITIVE_INFINITY }
+
+  const knownOf = (connection: Connection): Known => {
+    const known = shared.known.get(connection) ?? { tiers: new Set(), foreseen: undefined }
+    shared.known.set(connection, known)
+    return known
+  }
 
   const begin = async (): Promise<Open> => {
     const connection = await link.patiently()
@@ -67,15 +93,14 @@ export const openOutlet = (link: Link, exchange: string, tools: Tools, counts: C
       connection,
       channel,
       batches: new Set(),
-      late: new WeakMap(),
-      tiers: new Set(),
-      foreseen: undefined,
+      known: knownOf(connection),
       full: undefined,
       reason: undefined,
     }
     if (most.of !== connection) most = { of: connection, bytes: Number.POSITIVE_INFINITY }
     channel.on('error', (error) => {
       mine.reason = error
+      mine.known.tiers.clear() // it may be for one of them that is gone
       const bytes = limitIn(error)
       if (bytes !== undefined) most = { of: connection, bytes }
     })
@@ -83,31 +108,32 @@ export const openOutlet = (link: Link, exchange: string, tools: Tools, counts: C
     channel.on('close', () => leave(mine))
     channel.on('return', (message) => markReturned(mine.batches, message))
     open = mine
-    if (foreseeing) void declareAll(mine) // beside what is sent: it may be a new broker
+    if (shared.foreseeing) void declareAll(mine) // beside what is sent: it may be a new broker
     return mine
   }
 
   const declareNow = async (mine: Open, tier: Millis): Promise<void> => {
     await declareOn(mine.connection, clock, place, declareTier(tier))
-    mine.tiers.add(tier)
+    mine.known.tiers.add(tier)
   }
 
   /** The longest by itself, as the last: of the queues that a broker makes only that one may be forgotten (topology.ts). */
   const declareAll = (mine: Open): Promise<void> => {
     const declared = (tiers: readonly Millis[]) =>
       Promise.allSettled(tiers.map((tier) => declareNow(mine, tier)))
-    mine.foreseen ??= declared(TIERS.slice(0, -1)).then(async () => void (await declared(TIERS.slice(-1))))
-    return mine.foreseen
+    const { known } = mine
+    known.foreseen ??= declared(TIERS.slice(0, -1)).then(async () => void (await declared(TIERS.slice(-1))))
+    return known.foreseen
   }
 
   const foresee = async (): Promise<void> => {
-    foreseeing = true
+    shared.foreseeing = true
     const mine = open ?? (await reopen().catch(() => undefined)) // nothing is lost: it is opened again by what is sent
     if (mine) await declareAll(mine)
   }
 
   const roomy = (mine: Open): void => {
-    mine.full?.resolve()
+    mine.full?.end()
     mine.full = undefined
   }
 
@@ -124,15 +150,20 @@ export const openOutlet = (link: Link, exchange: string, tools: Tools, counts: C
   }
 
   const isReadyFor = (items: readonly Outgoing[]): boolean =>
-    open !== undefined && items.every(({ tier }) => tier === undefined || open!.tiers.has(tier))
+    open !== undefined && items.every(({ tier }) => tier === undefined || open!.known.tiers.has(tier))
 
-  const prepare = async (items: readonly Outgoing[], first: Asked | undefined): Promise<Ready> => {
-    await link.unblocked() // what it does not take now it would have twice when it is sent again
+  const prepare = async (
+    items: readonly Outgoing[],
+    first: Asked | undefined,
+    signal: AbortSignal,
+  ): Promise<Ready> => {
+    await link.unblocked(signal) // what it does not take now it would have twice when it is sent again
+    signal.throwIfAborted() // nobody hears it
     const mine = open ?? (await reopen())
     await first?.(mine.connection)
     const refused = new Map<Millis, Error>()
     for (const { tier } of items) {
-      if (tier === undefined || mine.tiers.has(tier) || refused.has(tier)) continue
+      if (tier === undefined || mine.known.tiers.has(tier) || refused.has(tier)) continue
       try {
         await declareNow(mine, tier)
       } catch (error) {
@@ -149,10 +180,13 @@ export const openOutlet = (link: Link, exchange: string, tools: Tools, counts: C
     if (closed) throw closedError(place)
     if (!first && isReadyFor(items) && link.blocked() === undefined) return { mine: open!, refused: NOTHING }
     const late = () => unavailable(place, `not ready to send within ${PATIENCE} ms`)
+    const over = new AbortController()
     try {
-      return await within(clock, PATIENCE, prepare(items, first), late)
+      return await within(clock, PATIENCE, prepare(items, first, over.signal), late)
     } catch (error) {
       throw (isUnavailable(error) && heldUp()) || error
+    } finally {
+      over.abort(OVER)
     }
   }
 
@@ -193,20 +227,25 @@ export const openOutlet = (link: Link, exchange: string, tools: Tools, counts: C
         },
       }
       mine.batches.add(batch)
-      void write(mine, batch, without)
+      void write(mine, batch, without, done.signal)
       if (!batch.over) void watch(mine, batch, done.signal)
     })
   }
 
   /** Pipelined: nothing waits for a confirm before the next goes out, only for room in the buffer. */
-  const write = async (mine: Open, batch: Batch, without: Ready['refused']): Promise<void> => {
+  const write = async (
+    mine: Open,
+    batch: Batch,
+    without: Ready['refused'],
+    signal: AbortSignal,
+  ): Promise<void> => {
     const { channel } = mine
     for (let i = 0; i < batch.items.length; i++) {
-      if (mine.full) await mine.full.promise
+      if (mine.full) await mine.full.over(signal)
       if (batch.over) return
       const item = batch.items[i]!
       batch.written = i + 1
-      const late = item.of && mine.late.get(item.of)
+      const late = item.of && shared.late.get(item.of)
       if (late) {
         void late.then((fate) => settleFate(batch, i, fate))
         continue
@@ -220,7 +259,7 @@ export const openOutlet = (link: Link, exchange: string, tools: Tools, counts: C
         if (error) return settleFate(batch, i, refused(mine, item, error))
         if (!batch.unroutable.has(i)) return settleFate(batch, i, 'kept')
         if (item.tier === undefined) return settleFate(batch, i, 'unroutable')
-        mine.tiers.delete(item.tier) // someone deleted it: whoever comes next declares it again
+        mine.known.tiers.delete(item.tier) // someone deleted it: whoever comes next declares it again
         settleFate(batch, i, unavailable(place, `the queue '${tierName(item.tier)}' was not there`))
       }
       if (item.body.length > most.bytes) {
@@ -229,7 +268,7 @@ export const openOutlet = (link: Link, exchange: string, tools: Tools, counts: C
       }
       try {
         if (!channel.publish(throughOf(item), item.key, item.body, item.options, confirmed))
-          mine.full ??= Promise.withResolvers()
+          mine.full ??= createHold()
       } catch (error) {
         if (!isUnwritable(error)) leave(mine) // it was closed before anybody listened
         settleFate(batch, i, refused(mine, item, error as Error))
@@ -246,7 +285,7 @@ export const openOutlet = (link: Link, exchange: string, tools: Tools, counts: C
     if (batch.over) return
     const error =
       heldUp() ?? unavailable(place, `no confirm within ${PATIENCE} ms`, undefined, { fix: LEADERLESS })
-    giveUp(batch, mine.batches, mine.late, error)
+    giveUp(batch, mine.batches, shared.late, error)
   }
 
   const refused = (mine: Open, { body }: Outgoing, error?: Error): Error => {

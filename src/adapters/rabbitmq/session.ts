@@ -1,5 +1,6 @@
 import type { Clock } from '../../contracts/tools.ts'
 import type { Delivery } from '../../contracts/transport.ts'
+import { ReprieveError } from '../../core/error.ts'
 import { within } from '../../core/within.ts'
 import { arrived } from './arrived.ts'
 import { type Connection, closeQuietly, type Message, replyCode, saidIn } from './client.ts'
@@ -137,6 +138,10 @@ export const beginSession = async (
 const TIMED_OUT = /delivery acknowledgement.*timed out/is
 const SOONER =
   "let deliveries be settled sooner: a shorter 'timeout' for handlers, a smaller 'window', a larger 'concurrency'; or raise consumer_timeout on the broker"
+
+/** The queue did not answer whoever wanted to consume it. */
+export const isUnanswered = (error: unknown): boolean =>
+  error instanceof ReprieveError && error.fix === LEADERLESS
 
 const tagged = (deliveryTag: number) => ({ fields: { deliveryTag } })
 

@@ -82,17 +82,21 @@ describeOwnBroker('what is larger than RabbitMQ takes', () => {
 
   it('as a letter or a retry, it is refused and stays ours; who fell with it is settled by another try', async () => {
     const { to, transport, inlet } = await opened()
-    await transport.publish(to.topic, [weighing(40_000), makeEvent({ id: 'beside' }), makeEvent()])
-    const [one, beside, plain] = (await take(inlet, 3)) as [Delivery, Delivery, Delivery]
-    const refused = expect.objectContaining({ code: 'bad_event' })
-    expect(await inlet.settle([burial(one, to), retry(beside), { do: 'ack', delivery: plain }])).toEqual([
-      refused,
-      expect.objectContaining({ code: 'unavailable' }),
-      'done',
+    await transport.publish(to.topic, [
+      weighing(40_000),
+      makeEvent(),
+      makeEvent({ id: 'aside' }),
+      makeEvent(),
     ])
-    expect(await inlet.settle([burial(one, to), retry(beside)])).toEqual([refused, 'done'])
+    const [one, beside, aside, plain] = (await take(inlet, 4)) as [Delivery, Delivery, Delivery, Delivery]
+    const refused = expect.objectContaining({ code: 'bad_event' })
+    const ack = { do: 'ack', delivery: plain } as const
+    const fell = expect.objectContaining({ code: 'unavailable' })
+    const all = [burial(one, to), burial(beside, to), retry(aside), ack]
+    expect(await inlet.settle(all)).toEqual([refused, fell, 'done', 'done'])
+    expect(await inlet.settle([burial(one, to), burial(beside, to)])).toEqual([refused, 'done'])
     expect(await inlet.settle([{ do: 'give back', delivery: one }])).toEqual(['done'])
-    expect(idsOf(await take(inlet, 2))).toEqual(idsOf([one, beside]))
+    expect(idsOf(await take(inlet, 2))).toEqual(idsOf([one, aside]))
     await transport.close()
   })
 
