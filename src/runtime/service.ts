@@ -1,7 +1,5 @@
 import type { Ledger } from '../contracts/ledger.ts'
-import type { Store } from '../contracts/store.ts'
-import type { Tools } from '../contracts/tools.ts'
-import type { Delivery, Inlet, Subscription, Transport } from '../contracts/transport.ts'
+import type { Delivery } from '../contracts/transport.ts'
 import type { LedgerKey } from '../core/ledger.ts'
 import { bestMatch } from '../core/pattern.ts'
 import { isUrgent } from '../core/rank.ts'
@@ -9,20 +7,17 @@ import type { Millis } from '../core/time.ts'
 import type { Waiting } from '../core/waiting.ts'
 import { createAstray } from './astray.ts'
 import { atMost } from './at-most.ts'
-import { type Bag, createBag } from './bag.ts'
 import { type BatchesOptions, batchesFor } from './batches.ts'
 import { createCaps } from './caps.ts'
 import { claimAll, claimed, isSuspect } from './claims.ts'
-import { createGate, type Gate } from './gate.ts'
-import { createKeeping, type KeptDoor } from './keeping.ts'
+import { type DoorsOptions, doorsOf, type OpenDoor } from './doors.ts'
+import { createKeeping } from './keeping.ts'
 import { createLanes } from './lanes.ts'
 import { closeInlet, releaseClaims } from './leave.ts'
-import { type Ledgers, settlerByStore, withOwnClaims } from './ledgers.ts'
-import { type Coming, createMover, type Mover } from './moving.ts'
-import { createSettler, type Settler } from './settle.ts'
+import type { Coming } from './moving.ts'
 import type { Solo } from './solo.ts'
 import { createSuspects } from './suspects.ts'
-import { createWalk, type Door, type WalkOptions } from './walk.ts'
+import { createWalk, type WalkOptions } from './walk.ts'
 
 /** One consumer in motion. */
 export interface RunningService {
@@ -39,39 +34,14 @@ export interface RunningService {
 
 export interface ServiceOptions
   extends Omit<WalkOptions, 'abandon' | 'astray' | 'begin' | 'lost' | 'batches' | 'suspects'>,
-    Pick<BatchesOptions, 'window' | 'batchFor'> {
+    Pick<BatchesOptions, 'window' | 'batchFor'>,
+    Omit<DoorsOptions, 'stop' | 'abandon' | 'leave'> {
   readonly name: string
   readonly concurrency: number
   /** By an operator's order: nothing is pulled. */
   readonly isPaused: () => boolean
-  readonly transport: Transport
-  readonly companion: Transport | undefined
-  readonly ledgers: Ledgers
   /** Of all services of this process. */
   readonly solo: Solo
-  readonly tools: Tools
-  /** Where transactions are those of the app's own store. */
-  readonly txStore: Store | undefined
-}
-
-interface OpenDoor extends Door, KeptDoor {
-  readonly subscription: Subscription
-  readonly inlet: Inlet
-  /** Keeps the claims that its deliveries don't bring along; undefined: there are none. */
-  readonly ledger: Ledger | undefined
-  /** Which claim of that ledger a delivery needs. */
-  readonly keyOf: (delivery: Delivery) => LedgerKey | undefined
-  /** Deliveries that are out and unsettled. */
-  readonly out: Bag<Delivery>
-  gulps: number
-  /** There while nothing more is pulled until some are settled. */
-  wake: (() => void) | undefined
-  readonly gate: () => Gate
-  /** Ends a receive that waits. */
-  pulling: AbortController
-  readonly settler: Settler
-  /** Of a broker with ordered events: they don't stay here. */
-  readonly mover: Mover | undefined
 }
 
 /** How long a broker that does not answer is waited for when the time to leave is over: what it was told may have arrived. */
@@ -96,52 +66,13 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
   const astray = createAstray(tools, plan, stop.signal)
   const walk = createWalk({ ...options, abandon: abandon.signal, astray, begin, lost, batches, suspects })
 
-  const openDoor = async (from: Transport, subscription: Subscription): Promise<OpenDoor> => {
-    const { claims, later } = from.can
-    const ledger = claims ? ledgers.named : ledgers.all
-    const inlet = await from.subscribe(claims && ledger ? withOwnClaims(subscription) : subscription)
-    const makeSettler = () =>
-      createSettler({
-        ...{ address: subscription, inlet, ledger, companion, tools },
-        ...{ stop: stop.signal, abandon: abandon.signal },
-      })
-    const settler = ledgers.named ? settlerByStore(makeSettler) : makeSettler()
-    const door: OpenDoor = {
-      subscription,
-      transport: transport.name,
-      later,
-      companion: companion !== undefined,
-      inlet,
-      settles: claims && options.txStore?.companion === from,
-      direct: from === transport,
-      own: !claims || options.txStore?.companion === from,
-      ledger,
-      keyOf: ({ parcel, redelivered }) => {
-        const key = subscription.ledgerKey?.(parcel, redelivered)
-        return claims && key?.store === undefined ? undefined : key
-      },
-      settler,
-      out: createBag(),
-      gulps: 0,
-      kept: clock.now(),
-      wake: undefined,
-      pulling: new AbortController(),
-      gate: createGate(subscription, plan, options.guards, from.can.except),
-      mover:
-        subscription.order === 'key' && from.can.order !== 'key' && companion
-          ? createMover({
-              subscription,
-              plan,
-              companion,
-              settler,
-              tools,
-              stop: stop.signal,
-              leave: ({ goOut }) => leave(door, goOut),
-            })
-          : undefined,
-    }
-    return door
+  const leave = (door: OpenDoor, goOut: () => void): void => {
+    goOut()
+    if (door.out.size > plan.demand.low && !stop.signal.aborted) return
+    door.wake?.()
+    door.wake = undefined
   }
+  const openDoor = doorsOf({ ...options, stop: stop.signal, abandon: abandon.signal, leave })
 
   const pull = async (door: OpenDoor): Promise<void> => {
     const { window } = door.subscription
@@ -294,12 +225,6 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
     new Promise((resolve) => {
       door.wake = resolve
     })
-  const leave = (door: OpenDoor, goOut: () => void): void => {
-    goOut()
-    if (door.out.size > plan.demand.low && !stop.signal.aborted) return
-    door.wake?.()
-    door.wake = undefined
-  }
 
   const closed = new AbortController()
   const doors: OpenDoor[] = []
