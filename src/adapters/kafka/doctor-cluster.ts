@@ -1,4 +1,5 @@
 import { connect } from 'node:net'
+import { span } from '../../core/time.ts'
 import type { Found, NeededTopic } from './checks.ts'
 import { CODE, hasCode, reasonOf } from './errors.ts'
 import type { Wire } from './wire.ts'
@@ -151,17 +152,6 @@ function* session(
       fix: `write ?session= with a value in between, or change ${SESSION.join(' and ')}`,
     }),
   }
-}
-
-export const span = (ms: number): string => {
-  for (const [unit, name] of [
-    [DAY, 'days'],
-    [3_600_000, 'hours'],
-    [60_000, 'minutes'],
-  ] as const) {
-    if (ms >= unit) return `${Math.round((ms / unit) * 10) / 10} ${name}`
-  }
-  return `${Math.round(ms) / 1000} seconds`
 }
 
 /** What may not be looked at is told once, and is no fault by itself. */

@@ -49,7 +49,7 @@ describeWith('kafka', 'the doctor of foreign topics on Kafka', (named) => {
     const found = await examine(missing, hasty, small, compacted)
     expect(found.map(({ level, where, what }) => `${level} ${where} ${what}`)).toEqual([
       expect.stringMatching(`^risky ${missing} it is not there`),
-      expect.stringMatching(`^risky ${hasty} retention.ms is 1 hours, and an office may be away for 7 days`),
+      expect.stringMatching(`^risky ${hasty} retention.ms is 1 hour, and an office may be away for 7 days`),
       expect.stringMatching(`^risky ${small} retention.bytes is 1000`),
       expect.stringMatching(`^wrong ${compacted} cleanup.policy is compact`),
     ])

@@ -1,7 +1,8 @@
 import type { Millis } from '../../core/time.ts'
+import { span } from '../../core/time.ts'
 import type { Found, NeededTopic } from './checks.ts'
 import type { ClusterMetadata } from './client.ts'
-import { notSeen, span } from './doctor-cluster.ts'
+import { notSeen } from './doctor-cluster.ts'
 import type { Wire } from './wire.ts'
 
 /** No broker lets a transaction be open for longer, unless it was told to (`transaction.max.timeout.ms`). */

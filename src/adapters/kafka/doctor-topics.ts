@@ -1,6 +1,7 @@
+import { span } from '../../core/time.ts'
 import type { Found, NeededTopic } from './checks.ts'
 import type { ClusterMetadata } from './client.ts'
-import { notSeen, span } from './doctor-cluster.ts'
+import { notSeen } from './doctor-cluster.ts'
 import type { Wire } from './wire.ts'
 
 type Configs = ReadonlyMap<string, string | null | undefined>

@@ -114,10 +114,10 @@ describeWith('kafka', 'the doctor of a Kafka', (named) => {
       `risky kafka-retention ${to.topic}.dlq`,
     ])
     expect(findings[0]!.what).toBe(
-      'the broker drops letters there after 1 hours, and the rules keep them for 1 days',
+      'the broker drops letters there after 1 hour, and the rules keep them for 1 day',
     )
     expect(findings[2]).toMatchObject({
-      what: expect.stringMatching(/^retention.ms is 1 hours, and retries of .* may go on for 2 hours$/),
+      what: expect.stringMatching(/^retention.ms is 1 hour, and retries of .* may go on for 2 hours$/),
       why: 'the broker drops retries that still wait without a word',
       fix: `set retention.ms to ${2 * HOUR} or more`,
     })
@@ -218,7 +218,7 @@ describe('what a cluster says of itself', () => {
       expect.objectContaining({
         check: 'kafka-offsets',
         level: 'risky',
-        what: expect.stringMatching(/for 1 hours/),
+        what: expect.stringMatching(/for 1 hour/),
       }),
     ])
     const silent = {

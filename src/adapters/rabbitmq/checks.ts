@@ -19,13 +19,6 @@ export const CHECKS = [
 ] as const
 export type Found = Finding<(typeof CHECKS)[number]>
 
-/** For people: days where it is days. */
-export const span = (ms: number): string => {
-  const hours = ms / 3_600_000
-  if (hours >= 24) return `${Math.round(hours / 2.4) / 10} days`
-  return hours >= 1 ? `${Math.round(hours * 10) / 10} hours` : `${ms / 1000} s`
-}
-
 const RESOURCE = /^(?:ACCESS_REFUSED - )?(?:(\w+) )?access to (\w+) '(.+?)' in vhost/
 export const DEFAULT_EXCHANGE = 'exchange amq.default'
 

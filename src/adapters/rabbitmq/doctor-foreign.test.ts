@@ -66,7 +66,7 @@ describeWith('amqp', 'the doctor of foreign queues on RabbitMQ', (url) => {
     [
       'a time to live',
       quorum({ 'x-delivery-limit': 5000, 'x-message-ttl': HOUR }),
-      [/x-message-ttl is 1 hours — .*is gone/],
+      [/x-message-ttl is 1 hour — .*is gone/],
     ],
     [
       'a time to live that passes on',

@@ -1,5 +1,6 @@
 import type { NeededForeign } from '../../contracts/doctor.ts'
-import { down, type Found, refused, span } from './checks.ts'
+import { span } from '../../core/time.ts'
+import { down, type Found, refused } from './checks.ts'
 import type { QueueOptions } from './client.ts'
 import type { Questions } from './questions.ts'
 

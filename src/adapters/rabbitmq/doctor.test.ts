@@ -98,7 +98,7 @@ describeWith('amqp', 'the doctor of a RabbitMQ', (url) => {
       expect.objectContaining({
         check: 'rabbitmq-retention',
         level: 'risky',
-        what: expect.stringContaining('after 1 days, and the rules keep them for 7 days'),
+        what: expect.stringContaining('after 1 day, and the rules keep them for 7 days'),
       }),
     ])
   })
@@ -107,7 +107,7 @@ describeWith('amqp', 'the doctor of a RabbitMQ', (url) => {
     const service = uniqueName('svc')
     const to = desk.subscription({ service, destinations: [{ name: `${service}.dlq`, expire: 3_600_000 }] })
     expect(bad(await examine(url, needed(to))).map(({ what }) => what)).toEqual([
-      'the broker drops letters there after 1 hours, and the rules keep them for 7 days',
+      'the broker drops letters there after 1 hour, and the rules keep them for 7 days',
     ])
   })
 

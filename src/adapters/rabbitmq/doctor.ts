@@ -1,5 +1,6 @@
 import type { Doctor, Needed, Needs } from '../../contracts/doctor.ts'
-import { addressed, CHECKS, DEFAULT_EXCHANGE, down, type Found, refused, span } from './checks.ts'
+import { span } from '../../core/time.ts'
+import { addressed, CHECKS, DEFAULT_EXCHANGE, down, type Found, refused } from './checks.ts'
 import { type Connection, type ExchangeOptions, loadClient, type QueueOptions } from './client.ts'
 import { examineForeign } from './doctor-foreign.ts'
 import { openLink } from './link.ts'
