@@ -1,5 +1,6 @@
 import { Admin, murmur2 } from '@platformatic/kafka'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { whenCommitted } from '../../../test/kafka/committed.ts'
 import { describeOwnKafka, type OwnKafka, ownKafka } from '../../../test/kafka/own-kafka.ts'
 import { until } from '../../../test/until.ts'
 import type { Delivery, Inlet, Settlement, Transport } from '../../contracts/transport.ts'
@@ -258,7 +259,7 @@ describeOwnKafka('three kafka brokers of which one is sick', () => {
     )
 
   /** Partition 2 of its shortest retries is on broker 2 only, and nothing else is. */
-  const stageRetries = async (also: (wire: Wire) => Partial<Wire> = () => ({})) => {
+  const stageRetries = async (on: (wire: Wire) => Wire = (wire) => wire) => {
     const world = realWorld(open, url, tools)
     const to = makeSubscription(world, { transactions: true })
     const elsewhere = [
@@ -270,7 +271,7 @@ describeOwnKafka('three kafka brokers of which one is sick', () => {
     await makeTopic(to.topic, elsewhere, 1)
     await makeTopic(retries, [[0], [1], [2]], 1)
     const wire = await openWire(await loadClient(), readUrl(url), tools)
-    transport = kafkaTransport({ ...wire, ...also(wire) })
+    transport = kafkaTransport(on(wire))
     const inlet = await transport.subscribe(to)
     const later = (delivery: Delivery): Settlement => ({
       do: 'later',
@@ -305,22 +306,11 @@ describeOwnKafka('three kafka brokers of which one is sick', () => {
 
   it('killed when the end of a transaction was told, before its mark was there: it is not done until then', async () => {
     let killed: Promise<void> | undefined
-    const { world, to, retries, inlet, transport, later, eventsFor } = await stageRetries((wire) => ({
-      transactor: (id) => {
-        const producer = wire.transactor(id)
-        const begin = producer.beginTransaction.bind(producer)
-        producer.beginTransaction = (async (options: never) => {
-          const transaction = await begin(options)
-          const commit = transaction.commit.bind(transaction)
-          transaction.commit = (async () => {
-            await commit()
-            killed ??= kafka.kill(2)
-          }) as never
-          return transaction
-        }) as never
-        return producer
-      },
-    }))
+    const { world, to, retries, inlet, transport, later, eventsFor } = await stageRetries((wire) =>
+      whenCommitted(wire, () => {
+        killed ??= kafka.kill(2)
+      }),
+    )
     await transport.publish(to.topic, eventsFor(2))
     const got = await take(world, inlet, 1)
     let back = false

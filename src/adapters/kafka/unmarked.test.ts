@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { whenCommitted } from '../../../test/kafka/committed.ts'
 import { describeOwnKafka, type OwnKafka, ownKafka } from '../../../test/kafka/own-kafka.ts'
 import { until } from '../../../test/until.ts'
 import type { Delivery } from '../../contracts/transport.ts'
@@ -173,23 +174,10 @@ describeOwnKafka('a transaction that is called ended and has no marks', () => {
     const settings = readUrl(`kafka://${kafka.brokers[0]}?session=6000&heartbeat=300`)
     const wire = await openWire(await loadClient(), settings, tools)
     let back: Promise<void> | undefined
-    const transport = kafkaTransport({
-      ...wire,
-      transactor: (id: string): Producer => {
-        const producer = wire.transactor(id)
-        const begin = producer.beginTransaction.bind(producer)
-        producer.beginTransaction = (async (options: never) => {
-          const transaction = await begin(options)
-          const commit = transaction.commit.bind(transaction)
-          transaction.commit = (async () => {
-            await commit()
-            back ??= kafka.kill().then(() => kafka.start())
-          }) as never
-          return transaction
-        }) as never
-        return producer
-      },
+    const committed = whenCommitted(wire, () => {
+      back ??= kafka.kill().then(() => kafka.start())
     })
+    const transport = kafkaTransport(committed)
     onTestFinished(() => transport.close())
     const to = makeSubscription(world, { transactions: true })
     const inlet = await transport.subscribe(to)
