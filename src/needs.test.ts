@@ -33,11 +33,12 @@ describe('what a rule book needs of a transport', () => {
     expect(findings).toEqual([expect.objectContaining({ check: 'service-without-rows', where: 'quiet-svc' })])
   })
 
-  it('is also where others leave their dead letters, for as long as an office may be away', () => {
+  it('is also where others leave their dead letters, for as long as an office may be away, and where it hears of replays', () => {
     const book = readRules('version: 1\nforeign: { shop.dead: { service: shop } }\n', 'book.yaml')
     expect(needsOf(book, transportFacts('kafka')).needs).toEqual({
       subscriptions: [],
       foreign: [{ name: 'shop.dead', keep: 7 * 86_400_000 }],
+      receipts: 'reprieve.receipts.000000000000',
     })
   })
 
