@@ -71,7 +71,7 @@ describeWith('amqp', 'the doctor of foreign queues on RabbitMQ', (url) => {
     [
       'a time to live that passes on',
       { durable: true, arguments: { 'x-message-ttl': 5000, 'x-dead-letter-exchange': 'next' } },
-      [/x-message-ttl is 5 s — .*passed on to the exchange 'next'/],
+      [/x-message-ttl is 5 seconds — .*passed on to the exchange 'next'/],
     ],
     [
       'an end when nobody is there',

@@ -133,8 +133,12 @@ describeOwnBroker('a RabbitMQ in trouble', () => {
     await expect(subscribing).rejects.toThrow(`when consuming '${queueOf(to)}'`)
     await expect(subscribing).rejects.toMatchObject(told)
     await (await desk.channel()).deleteQueue(queueOf(to))
-    const inlet = await hurried.subscribe(to)
-    await publish()
+    // with the queue the broker ends the connections of those who still waited for it, a moment later
+    const inlet = await until('the queue to be made anew', () => hurried.subscribe(to).catch(() => undefined))
+    await until(
+      'the event to be taken',
+      async () => (await Promise.allSettled([publish()]))[0].status === 'fulfilled',
+    )
     expect((await takeOne(inlet)).parcel.event.id).toBe('after')
     await hurried.close()
   })
