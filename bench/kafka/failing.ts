@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Admin, Consumer, Producer } from '@platformatic/kafka'
+import { WAIT } from '../beside-broker.ts'
 import type { Contender, Heat } from '../harness.ts'
 import { batches, counter, FILL, type Order } from '../load.ts'
 import {
@@ -14,9 +15,6 @@ import {
   TYPE,
   wantedFrom,
 } from './raw.ts'
-
-/** How long a failed event waits, ours and the raw loop's. */
-export const WAIT = 100
 
 const DUE = Buffer.from('due')
 

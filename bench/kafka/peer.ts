@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type IHeaders, Kafka, logLevel, Partitioners, type Producer } from 'kafkajs'
+import { WAIT } from '../beside-broker.ts'
 import type { Contender, Heat } from '../harness.ts'
 import { batches, counter, FILL, type Order } from '../load.ts'
 import { publishing } from '../publishing.ts'
-import { WAIT } from './failing.ts'
 import { COMMIT, headersOf, openTopic, PARTITIONS, type Raw } from './raw.ts'
 
 /** Not idempotent: with that it loses acknowledged records. */

@@ -1,10 +1,8 @@
 import { type ChannelModel, type ConsumeMessage, connect } from 'amqplib'
+import { WAIT } from '../beside-broker.ts'
 import type { Contender, Heat } from '../harness.ts'
 import { batches, counter, FILL, type Order, WINDOW } from '../load.ts'
 import { openQueue, type Raw, typeOf } from './raw.ts'
-
-/** The shortest that ours waits here. */
-export const WAIT = 100
 
 const TRIES = 'tries'
 

@@ -2,36 +2,23 @@ import { connect } from 'amqplib'
 import { exchangeOfDead, queueOf } from '../../src/adapters/rabbitmq/names.ts'
 import type { Reprieve } from '../../src/reprieve.ts'
 import type { OpenBench } from '../bench.ts'
-import { failsOnce } from '../courses.ts'
+import { besideBroker } from '../beside-broker.ts'
 import { freshFile } from '../embedded/file.ts'
 import { LEAD, REST, WINDOW } from '../load.ts'
-import { countsOf, type Ground, type Names, oursConsuming, oursPublishing } from '../ours.ts'
+import { countsOf, type Ground, type Names, oursConsuming } from '../ours.ts'
 import { poisonRace } from '../poison.ts'
 import { retryProbe } from '../retries.ts'
 import { openBroker, openIfThere } from '../server.ts'
 import { versionOf } from '../versions.ts'
-import { rawFailingOnce, WAIT } from './failing.ts'
+import { rawFailingOnce } from './failing.ts'
 import { rascalConsuming, rascalPublishing } from './peer.ts'
 import { rawConsuming, rawPublishing } from './raw.ts'
 
-const AIM = 0.85
 const TRIPS = 2
-
-/** As many out as the raw loop's prefetch; `upsert` writes nothing to the ledger on a first delivery, `dedup` does. */
-const rules = { concurrency: WINDOW, window: WINDOW, idempotency: { pattern: 'upsert' } }
-const withLedger = { ...rules, idempotency: { pattern: 'dedup' } }
-/** As the raw loop, which has none: of a retry too nobody asks whether it came twice. */
-const noLedger = { ...rules, idempotency: { pattern: 'none' } }
-/** Forgotten soon: the server may be somebody's. */
-const onRedis = { ...rules, idempotency: { pattern: 'dedup', store: 'redis', ttl: '10m' } }
-/** Each fails once, and waits as long as the raw loop lets it. */
-const policy = { backoff: 'fixed', delay: `${WAIT}ms`, jitter: 'none', retries: 1 }
-const failing = { course: failsOnce }
 
 export const open: OpenBench = async () => {
   const broker = await openBroker('rabbitmq')
   const redis = await openIfThere('redis')
-  const ledgers = redis && { redis: redis.url }
   const ground = async (): Promise<Ground> => {
     const store = freshFile()
     return {
@@ -43,6 +30,7 @@ export const open: OpenBench = async () => {
       },
     }
   }
+  const ours = besideBroker(ground, redis)
   const raw = { name: 'raw', url: broker.url, cloudEvents: true }
   const dataOnly = { name: 'raw, no CloudEvents', url: broker.url, cloudEvents: false }
   return {
@@ -60,27 +48,13 @@ export const open: OpenBench = async () => {
       {
         name: 'publish',
         share: 0.25,
-        contenders: [
-          rawPublishing(raw),
-          oursPublishing({ name: 'reprieve', aim: AIM, rules, ground }),
-          oursPublishing({ name: 'reprieve, a call for each', rules, ground }, true),
-          rawPublishing(dataOnly),
-          rascalPublishing(raw),
-        ],
+        contenders: [rawPublishing(raw), ...ours.publishing, rawPublishing(dataOnly), rascalPublishing(raw)],
       },
       {
         name: 'consume and ack',
         lead: LEAD,
         rest: REST,
-        contenders: [
-          rawConsuming(raw),
-          oursConsuming({ name: 'reprieve', aim: AIM, rules, ground }),
-          oursConsuming({ name: 'reprieve, ledger on SQLite', rules: withLedger, ground }),
-          ...(ledgers
-            ? [oursConsuming({ name: 'reprieve, ledger on Redis', rules: onRedis, stores: ledgers, ground })]
-            : []),
-          rascalConsuming(raw),
-        ],
+        contenders: [rawConsuming(raw), ...ours.consuming, rascalConsuming(raw)],
       },
       {
         name: 'consume and ack, nothing said',
@@ -93,34 +67,7 @@ export const open: OpenBench = async () => {
         name: 'fail once, then succeed',
         rest: REST,
         share: 0.2,
-        contenders: [
-          rawFailingOnce(raw),
-          oursConsuming({ name: 'reprieve', aim: AIM, rules: { ...noLedger, policy }, ...failing, ground }),
-          oursConsuming({
-            name: 'reprieve, retries claimed on SQLite',
-            rules: { ...rules, policy },
-            ...failing,
-            ground,
-          }),
-          oursConsuming({
-            name: 'reprieve, ledger on SQLite',
-            rules: { ...withLedger, policy },
-            ...failing,
-            ground,
-          }),
-          ...(ledgers
-            ? [
-                oursConsuming({
-                  name: 'reprieve, ledger on Redis',
-                  rules: { ...onRedis, policy },
-                  stores: ledgers,
-                  ...failing,
-                  ground,
-                }),
-              ]
-            : []),
-          rascalConsuming(raw, true),
-        ],
+        contenders: [rawFailingOnce(raw), ...ours.failingOnce, rascalConsuming(raw, true)],
       },
       poisonRace(ground),
     ],
