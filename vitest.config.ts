@@ -9,8 +9,8 @@ const setupFiles = ['test/properties.ts']
  */
 const slow = { testTimeout: 480_000, hookTimeout: 300_000, expect: { poll: { timeout: 100_000 } } }
 
-/** Most tests wait for a server, a child process or a lease: on a small machine one at a time would leave it idle. */
-const maxWorkers = Math.max(3, availableParallelism() - 1)
+/** Most tests wait for a server, a child process or a lease: on a small machine fewer at a time would leave it idle. */
+const maxWorkers = Math.max(4, availableParallelism() - 1)
 
 export default defineConfig({
   test: {

@@ -32,10 +32,17 @@ describeOwnBroker('a RabbitMQ that confirms nothing for longer than it is waited
     const inlet = await transport.subscribe(to)
     await transport.publish(to.topic, [makeEvent()])
     const delivery = await takeOne(inlet)
-    const parcel = { ...delivery.parcel, due: clock.now() + minutes * MINUTE }
-    const settlement: Settlement = { do: 'later', delivery, parcel }
-    const tier = tierName(minutes * MINUTE)
-    return { to, transport, inlet, clock, tier, settle: async () => (await inlet.settle([settlement]))[0] }
+    /** Counted from when it is first settled: what a test does before then would take it to a shorter tier. */
+    let settlement: Settlement | undefined
+    const settle = async () => {
+      settlement ??= {
+        do: 'later',
+        delivery,
+        parcel: { ...delivery.parcel, due: clock.now() + minutes * MINUTE },
+      }
+      return (await inlet.settle([settlement]))[0]
+    }
+    return { to, transport, inlet, clock, tier: tierName(minutes * MINUTE), settle }
   }
 
   it('for want of memory: what is tried again and again is there once', async () => {
