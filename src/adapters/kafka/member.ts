@@ -75,6 +75,9 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
   let settlements = 0
   let joining = false
   let again = false
+  /** We have asked the client to join; and it does so by itself, since a heartbeat was refused. */
+  let asking = false
+  let rejoining = false
   let mending: Promise<void> | undefined
   /** When the last heartbeat that was answered was sent; and the one that is under way. */
   let beat = clock.now()
@@ -133,6 +136,7 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
   }
 
   const beforeJoin = async () => {
+    rejoining ||= !asking
     if (phase === 'gone') return
     if (phase === 'here') {
       // No member id: the broker has thrown us out, and everything may be someone else's by now.
@@ -212,8 +216,13 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
       again = false
       try {
         await host.ensure(wait > 250)
+        // it would take the answer for one about the topics that it has by then, and end the process
+        while (rejoining && !left.signal.aborted) await ringing.wait()
         follow()
-        await consumer.joinGroup({})
+        asking = true
+        await consumer.joinGroup({}).finally(() => {
+          asking = false
+        })
         wait = 250
       } catch (error) {
         if (left.signal.aborted) break
@@ -233,6 +242,7 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
 
   const consumer = wire.member({ groupId: group, beforeJoin, assign: deal })
   consumer.on('consumer:group:join', ({ memberId, generationId = 0, isLeader, assignments = [] }) => {
+    rejoining = false
     // to the only member there is the client gives all, and asks nobody
     if (isLeader && dealt.size === 0)
       dealt = new Map(assignments.map(({ topic, partitions }) => [topic, partitions.length]))
@@ -258,6 +268,7 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
     if (isOfTopic(error)) mend().catch(() => {})
   })
   consumer.on('error', (error: Error) => {
+    rejoining = false
     if (phase === 'gone') return
     trouble('joining again', error)
     void join()
