@@ -104,4 +104,18 @@ describeWith('kafka', 'the only member of a consumer group', (brokers) => {
     expect(thrown).toEqual([])
     expect([...member.tenures.keys()].sort()).toEqual(places)
   })
+
+  it('asks for another coordinator when brokers no longer know the one that they named', async () => {
+    const { bends, member } = await lonely()
+    const named: number[] = []
+    bends.set('FindCoordinator', (answered) => (error, answer) => {
+      const coordinators = (answer as { coordinators?: { nodeId: number }[] } | undefined)?.coordinators
+      const gone = coordinators && named.length === 0
+      named.push(coordinators?.[0]?.nodeId ?? -1)
+      answered(error, gone ? { coordinators: [{ ...coordinators[0], nodeId: 999 }] } : answer)
+    })
+    member.join()
+    await expect.poll(() => member.handing && member.tenures.size, { timeout: 8_000 }).toBe(1)
+    expect(named.length).toBeGreaterThan(1)
+  })
 })
