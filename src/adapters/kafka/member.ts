@@ -298,7 +298,7 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
         await offsets.leave(id).catch(() => {}) // as below
       }
       // a member that can't say goodbye is dropped by the broker after its session timeout
-      await consumer.close(true).catch(() => {})
+      await consumer.close(true).catch(() => consumer.connections.close())
     }
     await before(last, leaving())
   }
