@@ -105,6 +105,22 @@ describeWith('kafka', 'the only member of a consumer group', (brokers) => {
     expect([...member.tenures.keys()].sort()).toEqual(places)
   })
 
+  it('leaves nothing behind when it leaves while a rebalance waits for its handlers', async () => {
+    const { client, bends, member, consumer } = await lonely()
+    member.join()
+    await until('its partition', () => member.handing && member.tenures.size === 1)
+    const settled = member.settling()
+    bends.set('Heartbeat', (answered) => () => answered(new client.ProtocolError('REBALANCE_IN_PROGRESS')))
+    await until('the rebalance', () => member.phase === 'finishing')
+    const failed: Error[] = []
+    // the client has timers for what it says so of
+    consumer.on('error', (error: Error) => void failed.push(error))
+    await member.leave()
+    settled()
+    await systemClock.sleep(200)
+    expect(failed).toEqual([])
+  })
+
   it('asks for another coordinator when brokers no longer know the one that they named', async () => {
     const { bends, member } = await lonely()
     const named: number[] = []

@@ -137,12 +137,13 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
 
   const beforeJoin = async () => {
     rejoining ||= !asking
-    if (phase === 'gone') return
     if (phase === 'here') {
       // No member id: the broker has thrown us out, and everything may be someone else's by now.
       if (consumer.memberId === null) for (const each of [...tenures.values()]) end(each)
       else await finish(GRACE)
     }
+    // who has left asks for nothing more: that it is refused would be followed by a timer that keeps the process
+    if (left.signal.aborted) return new Promise<void>(() => {})
     // topics may have more partitions than when they were last looked at
     consumer.clearMetadata()
     dealt = new Map()
