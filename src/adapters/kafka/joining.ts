@@ -32,10 +32,13 @@ export const joiningOf = ({ consumer, host, clock, left, trouble }: JoiningOptio
   let rejoining = false
   let mending: Promise<void> | undefined
 
-  const follow = () => {
+  const untrack = () => {
     const wanted = new Set(host.topics())
     for (const topic of [...topics.keys()]) if (!wanted.has(topic)) topics.untrack(topic)
-    for (const topic of wanted) if (!topics.has(topic)) topics.track(topic)
+  }
+  const follow = () => {
+    untrack()
+    for (const topic of host.topics()) if (!topics.has(topic)) topics.track(topic)
   }
   const join = async () => {
     again = true
@@ -45,7 +48,9 @@ export const joiningOf = ({ consumer, host, clock, left, trouble }: JoiningOptio
       again = false
       try {
         await host.ensure(wait > 250)
-        // it would take the answer for one about the topics that it has by then, and end the process
+        // at once: for one that is gone it would ask for long
+        untrack()
+        // not so with a new one: it would take the answer for one about that too, and end the process
         while (rejoining && !left.aborted) await rejoined.wait(undefined, left)
         follow()
         asking = true
