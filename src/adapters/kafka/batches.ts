@@ -25,6 +25,11 @@ export interface RawRecord {
 
 export type Unpack = (packing: number, bytes: Buffer) => Buffer
 
+/** For so many bytes, all partitions of an answer together. */
+export interface Room {
+  left: number
+}
+
 const BEFORE_LENGTH = 12
 const PACKED = 0b111
 /** The broker says when records came; what their writer said of it does not count. */
@@ -34,15 +39,21 @@ export const CONTROL = 1 << 5
 
 /**
  * All that are whole: the broker cuts the last one off where it likes. Those before one that can't be read come without it;
- * it is the first of the next answer.
+ * it is the first of the next answer, and so is what follows when the room is full of what was packed.
  */
-export const readBatches = (bytes: Buffer, unpack: Unpack): readonly RawBatch[] => {
+export const readBatches = (
+  bytes: Buffer,
+  unpack: Unpack,
+  room: Room = { left: Number.POSITIVE_INFINITY },
+): readonly RawBatch[] => {
   const batches: RawBatch[] = []
-  for (let start = 0; start + BEFORE_LENGTH <= bytes.length; ) {
+  for (let start = 0; room.left > 0 && start + BEFORE_LENGTH <= bytes.length; ) {
     const end = start + BEFORE_LENGTH + bytes.readInt32BE(start + 8)
     if (end > bytes.length) break
     try {
-      batches.push(readBatch(bytes, start, end, unpack))
+      const batch = readBatch(bytes, start, end, unpack)
+      batches.push(batch)
+      if (batch.bytes !== bytes) room.left -= batch.bytes.length
     } catch (error) {
       if (batches.length === 0) throw error
       break

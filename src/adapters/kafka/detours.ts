@@ -1,6 +1,6 @@
 import type { Clock } from '../../contracts/tools.ts'
 import type { Millis } from '../../core/time.ts'
-import type { Admin, Base, Broker, Client, Connection } from './client.ts'
+import type { Admin, Base, Broker, Client, Connection, Consumer } from './client.ts'
 
 /** Which brokers failed, and in which order: known to all connections of one transport. */
 export interface Lapses {
@@ -99,6 +99,22 @@ export const goRound = <T extends Base>(instance: T, detours: Detours): T => {
     ...(apis && { [client.kListApis]: (callback: Callback) => apis[client.kListApis](callback as never) }),
   }
   return Object.assign(instance, override)
+}
+
+/**
+ * A coordinator may be named by a broker that has not heard yet that it is gone. By itself a consumer then looks its brokers up
+ * anew, and asks for that one again for as long as it stays away.
+ */
+export const seekCoordinator = (consumer: Consumer, { NetworkError }: Client): Consumer => {
+  const { connections } = consumer
+  const get = connections.get.bind(connections)
+  const getKnown = (broker: Broker | undefined, callback: (error: Error | null) => void) => {
+    if (broker) return get(broker, callback)
+    consumer.clearMetadata()
+    callback(new NetworkError('the coordinator of the group is gone'))
+  }
+  Object.assign(connections, { get: getKnown })
+  return consumer
 }
 
 /** What an answer says of other partitions is as true where one has no leader. */

@@ -1,7 +1,8 @@
 import { connect } from 'node:net'
 import { span } from '../../core/time.ts'
 import type { Found, NeededTopic } from './checks.ts'
-import { CODE, hasCode, reasonOf } from './errors.ts'
+import { MAY, UNKNOWN } from './doctor-rights.ts'
+import { CODE, errorOf, hasCode, reasonOf } from './errors.ts'
 import type { Wire } from './wire.ts'
 
 /** The versions that are spoken here whatever else a broker can; all of them came with Kafka 3.1 at the latest. */
@@ -172,7 +173,13 @@ export const coordinators = async (
   for (const group of groups) {
     const where = `consumer group ${group}`
     try {
-      await admin.findCoordinator({ keyType: client.FindCoordinatorKeyTypes.GROUP, keys: [group] })
+      const keyType = client.FindCoordinatorKeyTypes.GROUP
+      const [coordinator] = await admin.findCoordinator({ keyType, keys: [group] })
+      // whoever may only describe it gets that far, and no further
+      const connection = await admin.connections.get(coordinator!)
+      const { groups: told } = await client.describeGroupsV5.api.async(connection, [group], true)
+      const { authorizedOperations: bits } = told[0]!
+      if (bits !== UNKNOWN && (bits & MAY.Read) === 0) throw errorOf(client, CODE.groupNotAllowed)
     } catch (error) {
       const refused = hasCode(error, CODE.groupNotAllowed)
       found.push({

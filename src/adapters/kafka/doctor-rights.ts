@@ -4,11 +4,11 @@ import { CODE, hasCode, reasonOf } from './errors.ts'
 import type { Wire } from './wire.ts'
 
 /** Bits in which a broker tells what this user may do. */
-const MAY = { Read: 1 << 3, Write: 1 << 4, Delete: 1 << 6, Alter: 1 << 7 } as const
+export const MAY = { Read: 1 << 3, Write: 1 << 4, Delete: 1 << 6, Alter: 1 << 7 } as const
 type Right = keyof typeof MAY
 
 /** It does not tell. */
-const UNKNOWN = -(2 ** 31)
+export const UNKNOWN = -(2 ** 31)
 
 const NEEDED: Readonly<Record<NeededTopic['as'], readonly Right[]>> = {
   source: ['Read'],

@@ -1,6 +1,7 @@
-import { type RawBatch, readBatches, type Unpack } from './batches.ts'
+import { type RawBatch, type Room, readBatches, type Unpack } from './batches.ts'
 import type { Broker, FetchRequestTopic } from './client.ts'
 import { Cursor } from './cursor.ts'
+import { unpackBy } from './unpack.ts'
 import type { Wire } from './wire.ts'
 
 /** What one broker answered for one partition. */
@@ -33,6 +34,8 @@ const READ_COMMITTED = 1
 const NO_SESSION = 0
 const NO_EPOCH = -1
 const ANSWER_BYTES = 8 * 1024 * 1024
+/** What was packed may be any number of times more when it is unpacked. */
+const UNPACKED_BYTES = 2 * ANSWER_BYTES
 
 /** One request, in the client's words and on its connection; the answer is read by us. */
 export const fetchOnce = async (
@@ -42,11 +45,7 @@ export const fetchOnce = async (
   wait: number,
 ): Promise<FetchAnswer> => {
   const connection = await fetcher.connections.get(broker)
-  const unpack: Unpack = (packing, bytes) => {
-    const algorithm = client.compressionsAlgorithmsByBitmask[packing]
-    if (!algorithm) throw new Error(`the log holds records packed in a way unknown to us: ${packing}`)
-    return algorithm.decompressSync(bytes)
-  }
+  const unpack = unpackBy(client)
   return new Promise((resolve, reject) => {
     connection.send<FetchAnswer>(
       API,
@@ -77,6 +76,7 @@ export const readAnswer = (bytes: Buffer, unpack: Unpack): FetchAnswer => {
   const code = from.int16()
   from.at += 4 // session
   const partitions: Fetched[] = []
+  const room: Room = { left: UNPACKED_BYTES }
   for (let topics = from.unsigned() - 1; topics > 0; topics--) {
     const topicId = uuidAt(bytes, from.at)
     from.at += 16
@@ -103,7 +103,7 @@ export const readAnswer = (bytes: Buffer, unpack: Unpack): FetchAnswer => {
     from.skipTags()
     const answer = { topicId, partition, code, end: stable >= 0 ? stable : high, aborted }
     try {
-      return { ...answer, batches: readBatches(records, unpack) }
+      return { ...answer, batches: readBatches(records, unpack, room) }
     } catch (unread) {
       // other partitions have nothing to do with it
       return { ...answer, batches: [], unread: unread as Error }

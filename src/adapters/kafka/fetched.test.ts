@@ -3,7 +3,7 @@ import { kafkaBench } from '../../../test/kafka/bench.ts'
 import { makeTopic } from '../../../test/kafka/make-topic.ts'
 import { describeWith } from '../../../test/services/urls.ts'
 import type { Delivery } from '../../contracts/transport.ts'
-import { ackAll, idsOf, makeEvents, makeSubscription, takeOne } from '../../testing/trials/kit.ts'
+import { ackAll, idsOf, makeEvents, makeSubscription, take, takeOne } from '../../testing/trials/kit.ts'
 import { failedOnce } from '../../testing/trials/samples.ts'
 import { type Client, loadClient } from './client.ts'
 import { readUrl } from './settings.ts'
@@ -31,11 +31,11 @@ describeWith('kafka', 'partitions that are fetched together from kafka', (broker
 
   it('go on beside one whose records can not be read, which is named', async () => {
     const { transport } = await openWith(
-      ({ compressionsAlgorithms: { gzip }, compressionsAlgorithmsByBitmask }) => {
+      ({ compressionsAlgorithms: { lz4 }, compressionsAlgorithmsByBitmask }) => {
         const decompressSync = () => {
           throw new Error('it can not be unpacked')
         }
-        const crippled = { ...compressionsAlgorithmsByBitmask, [gzip.bitmask]: { ...gzip, decompressSync } }
+        const crippled = { ...compressionsAlgorithmsByBitmask, [lz4.bitmask]: { ...lz4, decompressSync } }
         return { compressionsAlgorithmsByBitmask: crippled }
       },
     )
@@ -43,7 +43,7 @@ describeWith('kafka', 'partitions that are fetched together from kafka', (broker
     await makeTopic(admin, to.topic, { partitions: 2 })
     const inlet = await transport.subscribe(to)
     await put(to.topic, 0, Buffer.from('{"before":1}'))
-    await put(to.topic, 0, Buffer.alloc(500, 'x'), { compression: 'gzip' })
+    await put(to.topic, 0, Buffer.alloc(500, 'x'), { compression: 'lz4' })
     for (let n = 0; n < 20; n++) {
       await put(to.topic, 1, Buffer.from(`{"n":${n}}`))
       await ackAll(inlet, [await takeOne(world, inlet)])
@@ -76,6 +76,30 @@ describeWith('kafka', 'partitions that are fetched together from kafka', (broker
     await expect.poll(() => firsts.slice(0, 2), { timeout: 10_000 }).toEqual([0, 1])
     enough.abort()
     await received
+  })
+
+  it('are unpacked a little at a time, however much comes at once, and each gets its turn', async () => {
+    let unpacked = 0
+    const { transport } = await openWith(
+      ({ compressionsAlgorithms: { lz4 }, compressionsAlgorithmsByBitmask }) => {
+        const decompressSync = (bytes: Buffer) => {
+          const all = lz4.decompressSync(bytes)
+          unpacked += all.length
+          return all
+        }
+        const counting = { ...compressionsAlgorithmsByBitmask, [lz4.bitmask]: { ...lz4, decompressSync } }
+        return { compressionsAlgorithmsByBitmask: counting }
+      },
+    )
+    const to = makeSubscription(world)
+    await makeTopic(admin, to.topic, { partitions: 2 })
+    const large = Buffer.alloc(4_000_000, ' ')
+    for (let n = 0; n < 12; n++) await put(to.topic, n < 10 ? 0 : 1, large, { compression: 'lz4' })
+    const inlet = await transport.subscribe(to)
+    const [first] = await take(world, inlet, 1)
+    expect(unpacked).toBeLessThan(2 * 16 * 1024 * 1024)
+    await ackAll(inlet, [first!])
+    for (let n = 1; n < 12; n++) await ackAll(inlet, [await takeOne(world, inlet)])
   })
 
   it('keep what is in hand when the log is cut off behind it: it can be retried', async () => {

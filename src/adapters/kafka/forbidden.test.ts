@@ -9,7 +9,11 @@ import { idsOf, makeEvents, makeSubscription, take, takeOne } from '../../testin
 import { burial, failedOnce } from '../../testing/trials/samples.ts'
 import { systemClock } from '../system/clock.ts'
 import { systemDice } from '../system/dice.ts'
+import { type Consumer, loadClient } from './client.ts'
 import { open } from './index.ts'
+import { readUrl } from './settings.ts'
+import { kafkaTransport } from './transport.ts'
+import { openWire } from './wire.ts'
 
 describeOwnKafka('a kafka that forbids a user one topic', () => {
   const tools = { clock: systemClock, dice: systemDice(), journal: () => {} }
@@ -49,6 +53,25 @@ describeOwnKafka('a kafka that forbids a user one topic', () => {
       }
     },
   )
+
+  it('or its consumer group keeps no connection of a member that leaves, though it may not say so', async () => {
+    const world = realWorld(open, kafka.url, tools)
+    const to = makeSubscription(world)
+    const wire = await openWire(await loadClient(), readUrl(kafka.url), tools)
+    const consumers: Consumer[] = []
+    const member: typeof wire.member = (options) => {
+      const consumer = wire.member(options)
+      consumers.push(consumer)
+      return consumer
+    }
+    const transport = kafkaTransport({ ...wire, member })
+    const inlet = await transport.subscribe(to)
+    await transport.publish(to.topic, makeEvents(world, 1))
+    await takeOne(world, inlet)
+    await kafka.write({ on: 'GROUP', name: to.consumerGroup, right: 'READ', says: 'DENY' })
+    await transport.close()
+    expect(consumers.flatMap(({ connections }) => [...connections].map(([at]) => at))).toEqual([])
+  })
 
   it('to read goes on with the others of the consumer group, whoever joins it, and with that one when it may', async () => {
     const facts: Fact[] = []

@@ -35,7 +35,9 @@ export const headerBytes = (
     return known
   }
   const fresh = { name: Buffer.from(name), text, value: bytesOf(text) }
-  if (written.size < 1_000) written.set(name, fresh)
+  // what is kept is kept for good, and anyone may have written it
+  if (written.size < 1_000 && name.length <= SHORT)
+    written.set(name, text.length <= SHORT ? fresh : { ...fresh, text: '', value: NOTHING })
   return fresh
 }
 
@@ -116,7 +118,7 @@ const nameIn = (bytes: Buffer, at: number, length: number): Seen => {
     misses: 0,
     kind: kindOf(name),
   }
-  seen[place] = fresh
+  if (length <= SHORT) seen[place] = fresh // as above
   return fresh
 }
 

@@ -6,7 +6,9 @@ import { type Commits, commitsOf } from './commits.ts'
 import { isOfTopic, reasonOf } from './errors.ts'
 import type { Tenure } from './holding.ts'
 import type { Host } from './host.ts'
+import { joiningOf } from './joining.ts'
 import { type Membership, type Offsets, offsetsOf, type Place, placeOf } from './offsets.ts'
+import { pulseOf } from './pulse.ts'
 import { mayBeOut, startTenures } from './start.ts'
 import type { Wire } from './wire.ts'
 import { within } from './within.ts'
@@ -73,13 +75,6 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
   /** The deal that is being taken over; nothing more comes of it once another one is asked for. */
   let taking: Membership | undefined
   let settlements = 0
-  let joining = false
-  let again = false
-  let mending: Promise<void> | undefined
-  /** When the last heartbeat that was answered was sent; and the one that is under way. */
-  let beat = clock.now()
-  let beating: Instant | undefined
-  let faint = false
 
   const enter = (next: Phase) => {
     if (phase !== 'gone') phase = next
@@ -99,8 +94,7 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
       ...(retryIn !== undefined && { retryIn }),
     })
   }
-  /** No heartbeat was answered for a session: by now all may be someone else's. The next one tells. */
-  const isDoubtful = () => phase === 'here' && clock.now() - beat >= session
+  const isDoubtful = () => phase === 'here' && pulse.isLost
   const steady = async () => {
     while (phase === 'moving' || isDoubtful()) await ringing.wait()
   }
@@ -133,12 +127,14 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
   }
 
   const beforeJoin = async () => {
-    if (phase === 'gone') return
+    joining.asks()
     if (phase === 'here') {
       // No member id: the broker has thrown us out, and everything may be someone else's by now.
       if (consumer.memberId === null) for (const each of [...tenures.values()]) end(each)
       else await finish(GRACE)
     }
+    // who has left asks for nothing more: that it is refused would be followed by a timer that keeps the process
+    if (left.signal.aborted) return new Promise<void>(() => {})
     // topics may have more partitions than when they were last looked at
     consumer.clearMetadata()
     dealt = new Map()
@@ -168,7 +164,7 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
         if (started === 'fenced') return // the next heartbeat finds out, and joins again
         for (const each of started) tenures.set(placeOf(each), each)
         taking = undefined
-        beat = clock.now()
+        pulse.felt()
         enter('here')
       } catch (error) {
         if (left.signal.aborted) return
@@ -179,51 +175,11 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
         // somebody deleted or hid one: it may have other partitions when it is made anew, and they are dealt out anew
         if (isGone && taking === next)
           await host.ensure(true).then(
-            () => void join(),
+            () => joining.join(),
             () => {},
           )
       }
     }
-  }
-
-  const mend = () => {
-    mending ??= host
-      .ensure(true)
-      .then(() => {
-        const wanted = host.topics()
-        if (wanted.length !== consumer.topics.size || wanted.some((topic) => !consumer.topics.has(topic)))
-          void join()
-      })
-      .finally(() => {
-        mending = undefined
-      })
-    return mending
-  }
-  const follow = () => {
-    const wanted = new Set(host.topics())
-    for (const topic of [...consumer.topics.keys()]) if (!wanted.has(topic)) consumer.topics.untrack(topic)
-    for (const topic of wanted) if (!consumer.topics.has(topic)) consumer.topics.track(topic)
-  }
-  const join = async () => {
-    again = true
-    if (joining) return
-    joining = true
-    for (let wait = 250; again && phase !== 'gone'; ) {
-      again = false
-      try {
-        await host.ensure(wait > 250)
-        follow()
-        await consumer.joinGroup({})
-        wait = 250
-      } catch (error) {
-        if (left.signal.aborted) break
-        trouble('joining', error, wait)
-        await clock.sleep(wait, left.signal)
-        again = true
-        wait = Math.min(2 * wait, 10_000)
-      }
-    }
-    joining = false
   }
 
   const deal: typeof assign = (leader, members, topics, metadata) => {
@@ -232,6 +188,15 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
   }
 
   const consumer = wire.member({ groupId: group, beforeJoin, assign: deal })
+  const joining = joiningOf({ consumer, host, clock, left: left.signal, trouble })
+  const pulse = pulseOf(consumer, wire, {
+    onBack: () => ringing.ring(),
+    onFailed: (error, isFirst) => {
+      if (isFirst) trouble('heartbeat', error, wire.settings.heartbeat)
+      // none goes out while the client can't be told of all its topics; the next one tells whether it helped
+      if (isOfTopic(error)) joining.mend().catch(() => {})
+    },
+  })
   consumer.on('consumer:group:join', ({ memberId, generationId = 0, isLeader, assignments = [] }) => {
     // to the only member there is the client gives all, and asks nobody
     if (isLeader && dealt.size === 0)
@@ -240,27 +205,6 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
       partitions.map((partition) => ({ topic, partition })),
     )
     void arrive({ member: memberId, generation: generationId }, places)
-  })
-  consumer.on('consumer:heartbeat:start', () => {
-    beating = clock.now()
-  })
-  consumer.on('consumer:heartbeat:end', () => {
-    const late = isDoubtful()
-    // of a process that was stopped meanwhile the answer says nothing about now
-    beat = beating ?? clock.now()
-    faint = false
-    if (late) ringing.ring()
-  })
-  consumer.on('consumer:heartbeat:error', ({ error }) => {
-    if (!faint) trouble('heartbeat', error, wire.settings.heartbeat)
-    faint = true
-    // none goes out while the client can't be told of all its topics; the next one tells whether it helped
-    if (isOfTopic(error)) mend().catch(() => {})
-  })
-  consumer.on('error', (error: Error) => {
-    if (phase === 'gone') return
-    trouble('joining again', error)
-    void join()
   })
 
   /** A broker that answers nothing is not waited for: what was not committed comes again. */
@@ -287,7 +231,7 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
         await offsets.leave(id).catch(() => {}) // as below
       }
       // a member that can't say goodbye is dropped by the broker after its session timeout
-      await consumer.close(true).catch(() => {})
+      await consumer.close(true).catch(() => consumer.connections.close())
     }
     await before(last, leaving())
   }
@@ -311,8 +255,8 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
     get settled() {
       return phase !== 'moving' && !isDoubtful()
     },
-    join: () => void join(),
-    mend,
+    join: joining.join,
+    mend: joining.mend,
     steady,
     settling: () => {
       settlements++

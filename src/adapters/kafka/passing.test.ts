@@ -17,13 +17,18 @@ import type { Topics } from './topics.ts'
 import type { Wire } from './wire.ts'
 
 /** On a real broker: transport.test.ts. */
-it('what is passed on has the headers that it had, those without a value too', async () => {
+it.each([
+  { had: 'none', more: [] },
+  // by whoever may write there
+  { had: 'one that is no number of times', more: [[PASSED, '-7']] },
+] as const)('what is passed on has the headers that it had, and how often it was: $had', async ({ more }) => {
   const clock = virtualClock()
   const pairs: readonly (readonly [string, string | undefined])[] = [
     ['trace', 'abc'],
     ['none', undefined],
     [TARGET, 'orders'],
     [DUE, String(clock.now())],
+    ...more,
   ]
   const headers = pairs.flatMap(([name, value]) => [
     Buffer.from(name),

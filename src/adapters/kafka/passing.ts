@@ -90,7 +90,7 @@ export const passing = async (wire: Wire, group: Group, post: Post, topics: Topi
   }
 
   function onward(slot: Slot): Outgoing {
-    const passed = Number(headerOf(slot.record!, PASSED)) || 0
+    const passed = Math.max(0, Number(headerOf(slot.record!, PASSED)) || 0)
     // Once around the partitions before it waits longer.
     const round = Math.floor(passed / topics.partitions(group.later(0)))
     const wait = TIERS[Math.min(round, TIERS.length - 1)]!.ms

@@ -245,6 +245,8 @@ describeOwnKafka('kafka behind TLS and passwords', () => {
     for (const name of waits) await allow('TOPIC', name, 'READ', 'WRITE')
     await allow('TOPIC', grave!.name, 'READ')
     await allow('TOPIC', theirs.name, 'DESCRIBE')
+    // who looks after it may be told, and nothing more
+    await allow('GROUP', to.consumerGroup, 'DESCRIBE')
     const little = await until('what bob may do', async () => {
       const lines = await told()
       // brokers hear of it one after the other

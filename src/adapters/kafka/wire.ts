@@ -1,6 +1,6 @@
 import type { Tools } from '../../contracts/tools.ts'
 import type { Admin, Client, Consumer, GroupPartitionsAssigner, Producer } from './client.ts'
-import { goRound, lapsesOf } from './detours.ts'
+import { goRound, lapsesOf, seekCoordinator } from './detours.ts'
 import type { Settings } from './settings.ts'
 import { readTls } from './tls.ts'
 import { unreachable } from './unreachable.ts'
@@ -113,8 +113,8 @@ export const openWire = async (client: Client, settings: Settings, tools: Tools)
         }),
         { ...detours, apis: admin },
       ),
-    member: ({ groupId, beforeJoin, assign }) =>
-      goRound(
+    member: ({ groupId, beforeJoin, assign }) => {
+      const consumer = goRound(
         new client.Consumer({
           ...common,
           groupId,
@@ -131,7 +131,9 @@ export const openWire = async (client: Client, settings: Settings, tools: Tools)
           retryDelay: 250,
         }),
         { ...detours, apis: admin, limit: beforeSessionEnds },
-      ),
+      )
+      return seekCoordinator(consumer, client)
+    },
     close: async () => {
       await Promise.allSettled([producer.close(), clerk.close(), admin.close()])
     },
