@@ -85,13 +85,12 @@ export const createOffice = async (options: OfficeOptions): Promise<Office> => {
 
   const names = new Set<string>()
 
-  const intakes = (destinations: readonly Destination[]): Promise<Intake[]> =>
-    Promise.all(
-      sources.flatMap((source) =>
-        destinations
-          .filter(({ foreign }) => !foreign || source === transport)
-          .map((each) => openIntake(source, each, letters, tools, keepingOf(book, each.name))),
-      ),
+  /** A way to open each, in each source that has it. */
+  const sourcesOf = (destinations: readonly Destination[]): readonly (() => Promise<Intake>)[] =>
+    sources.flatMap((source) =>
+      destinations
+        .filter(({ foreign }) => !foreign || source === transport)
+        .map((each) => () => openIntake(source, each, letters, tools, keepingOf(book, each.name))),
     )
 
   /** A receipt must find its destination: it is made ready before the first parcel leaves. */
@@ -126,18 +125,23 @@ export const createOffice = async (options: OfficeOptions): Promise<Office> => {
     receiptTo,
     open: async (destinations) => {
       const fresh = [...destinations, { name: receiptTo }].filter(({ name }) => !names.has(name))
-      for (const intake of await intakes(fresh)) opened.push({ intake, running: intake.run(stop.signal) })
+      for (const intake of await Promise.all(sourcesOf(fresh).map((each) => each())))
+        opened.push({ intake, running: intake.run(stop.signal) })
       for (const { name } of fresh) names.add(name)
       workingOff ??= working.run(stop.signal)
     },
     catchUp: async (destinations, signal) => {
-      const once = await intakes([...destinations, { name: receiptTo }])
-      try {
-        const taken = await Promise.all(once.map((intake) => intake.catchUp(signal)))
-        return taken.reduce((sum, each) => sum + each, 0)
-      } finally {
-        await Promise.all(once.map((intake) => intake.close()))
-      }
+      const taking = await Promise.allSettled(
+        sourcesOf([...destinations, { name: receiptTo }]).map(async (open) => {
+          const intake = await open()
+          return intake.catchUp(signal).finally(intake.close)
+        }),
+      )
+      const taken = taking.map((each) => {
+        if (each.status === 'rejected') throw each.reason
+        return each.value
+      })
+      return taken.reduce((sum, each) => sum + each, 0)
     },
     list: async (filter = {}, limit = 50, after) => {
       checkFilter(filter)

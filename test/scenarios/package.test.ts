@@ -19,8 +19,8 @@ const node = (...args: readonly string[]) =>
 const installed = join(folder, 'node_modules/reprieve')
 
 beforeAll(() => {
-  npm(['run', 'build', '--silent'], root)
-  npm(['pack', '--ignore-scripts', '--pack-destination', folder], root)
+  rmSync(join(root, 'dist'), { recursive: true, force: true }) // as a clone has none
+  npm(['run', 'package', '--silent', '--', '--pack-destination', folder], root)
   const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz'))!
   writeFileSync(join(folder, 'package.json'), '{"name":"empty","private":true,"type":"module"}')
   npm(['install', '--prefer-offline', '--ignore-scripts', `./${tarball}`], folder)

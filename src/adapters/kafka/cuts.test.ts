@@ -171,4 +171,31 @@ describeOwnKafka('a connection to Kafka that is cut at the worst moment', () => 
       await inlet.settle(got.map((each) => ({ do: 'ack', delivery: each })))
     }
   })
+
+  it('an outage is told with where and what, once by name, and so is its end', async () => {
+    const { to, inlet } = await started()
+    await transport.publish(to.topic, makeEvents(world, 1))
+    await ackAll(inlet, [await takeOne(world, inlet)])
+    const told = (is: Fact['is']) =>
+      facts.filter((fact) => fact.is === is && JSON.stringify(fact).includes(to.consumerGroup))
+    const { wire } = wired
+    wire.refuse()
+    wire.cut()
+    try {
+      await until('a trouble', () => told('trouble').length > 1)
+    } finally {
+      wire.admit()
+    }
+    await until('its end', () => told('notice').length > 0)
+    for (const fact of told('trouble')) {
+      if (fact.is !== 'trouble') continue
+      expect(fact).toMatchObject({ where: `kafka group ${to.consumerGroup}` })
+      expect(fact.error.message).toMatch(/^kafka at 127\.0\.0\.1:\d+: /)
+      expect(fact.error.message).not.toContain(to.consumerGroup)
+    }
+    expect(told('notice')).toMatchObject([
+      { text: expect.stringMatching(`^kafka group ${to.consumerGroup} goes on, after `) },
+    ])
+    await inlet.close()
+  })
 })

@@ -1,4 +1,4 @@
-import type { Millis } from '../../core/time.ts'
+import type { Instant, Millis } from '../../core/time.ts'
 import type { Broker, ClusterMetadata } from './client.ts'
 import { CODE, errorOf, isOfTopic } from './errors.ts'
 import { type FetchAnswer, type Fetched, fetchOnce } from './fetch.ts'
@@ -55,6 +55,8 @@ export const fetching = (wire: Wire, member: Member): Fetching => {
   const stop = new AbortController()
   let nodes = 0
   let failures = 0
+  /** Since when no broker told who leads what. */
+  let awaySince: Instant | undefined
   let unled = ''
 
   let known: { readonly at: number; readonly metadata: ClusterMetadata } | undefined
@@ -149,6 +151,8 @@ export const fetching = (wire: Wire, member: Member): Fetching => {
     try {
       await accept(await fetchOnce({ client, fetcher }, broker, topics, wait), asked)
       failures = 0
+      if (awaySince !== undefined) member.goesOn(awaySince)
+      awaySince = undefined
     } catch (error) {
       if (stop.signal.aborted) return
       forget()
@@ -254,6 +258,7 @@ export const fetching = (wire: Wire, member: Member): Fetching => {
         if (stop.signal.aborted) return
         wait = Math.min(100 * 2 ** failures++, 2_000)
         forget()
+        awaySince ??= clock.now()
         member.trouble('looking for the leaders of partitions', error, wait)
         await clock.sleep(wait, stop.signal)
         // should it fail, so does the next look

@@ -1,5 +1,5 @@
 import { ReprieveError } from '../../core/error.ts'
-import type { Instant, Millis } from '../../core/time.ts'
+import { type Instant, type Millis, span } from '../../core/time.ts'
 import { assign } from './assign.ts'
 import { type Bell, bell } from './bell.ts'
 import { type Commits, commitsOf } from './commits.ts'
@@ -10,6 +10,7 @@ import { joiningOf } from './joining.ts'
 import { type Membership, type Offsets, offsetsOf, type Place, placeOf } from './offsets.ts'
 import { pulseOf } from './pulse.ts'
 import { mayBeOut, startTenures } from './start.ts'
+import { mendingMeanwhile } from './unreachable.ts'
 import type { Wire } from './wire.ts'
 import { within } from './within.ts'
 
@@ -48,6 +49,8 @@ export interface Member {
   /** Reads a partition anew from the earliest record there is: the log no longer has what we asked for. */
   restart(tenure: Tenure): Promise<void>
   trouble(doing: string, error: unknown, retryIn?: Millis): void
+  /** What was in trouble since then is not any more. */
+  goesOn(since: Instant): void
   leave(): Promise<void>
 }
 
@@ -81,15 +84,15 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
     ringing.ring()
     hunger.ring()
   }
+  const where = `kafka group ${group}`
   const trouble = (doing: string, error: unknown, retryIn?: Millis) => {
-    const named = new ReprieveError('unavailable', `kafka, group ${group}: ${doing}: ${reasonOf(error)}`, {
-      cause: error,
-      ...(error instanceof ReprieveError && error.fix !== undefined && { fix: error.fix }),
-    })
+    const fix = error instanceof ReprieveError ? error.fix : mendingMeanwhile(error, wire.settings)
+    const text = `kafka at ${wire.settings.brokers.join(', ')}: ${doing}: ${reasonOf(error)}`
+    const named = new ReprieveError('unavailable', text, { cause: error, ...(fix !== undefined && { fix }) })
     journal({
       is: 'trouble',
       at: clock.now(),
-      where: `kafka ${group}`,
+      where,
       error: named,
       ...(retryIn !== undefined && { retryIn }),
     })
@@ -277,6 +280,14 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
       hunger.ring()
     },
     trouble,
+    goesOn: (since) => {
+      const at = clock.now()
+      journal({
+        is: 'notice',
+        at,
+        text: `${where} goes on, after ${span(Math.ceil((at - since) / 100) * 100)}`,
+      })
+    },
     leave,
   }
 }

@@ -15,6 +15,17 @@ export const unreachable = (error: unknown, settings: Settings): ReprieveError =
   return unavailable(settings.brokers, 'could not connect', error, fix)
 }
 
+/** The same for who was connected before: his URL was right once, so only what brokers or the system said plainly is believed. */
+export const mendingMeanwhile = (error: unknown, settings: Settings): string | undefined => {
+  const codes = branches(error).map((each) => String((each as NodeJS.ErrnoException).code ?? ''))
+  if (hasCode(error, CODE.credentialsRefused)) return mending(error, settings)
+  return codes.some((code) => UNREACHED.test(code))
+    ? 'start Kafka, or look whether its brokers can be reached from here'
+    : undefined
+}
+
+const UNREACHED = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH)$/
+
 const mending = (error: unknown, { sasl, tls }: Settings): string | undefined => {
   const all = branches(error)
   const codes = all.map((each) => String((each as NodeJS.ErrnoException).code ?? ''))
@@ -47,7 +58,7 @@ const mending = (error: unknown, { sasl, tls }: Settings): string | undefined =>
   // a certificate is refused after the handshake: all that is heard of it may be the end of the connection
   if (tls && !sasl && isClosed) return `where that port wants credentials name a user; else ${LOOK}`
   if (tls && (isClosed || has(/^ERR_(SSL|OSSL)_/))) return LOOK
-  if (!tls && !has(/^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH)$/)) {
+  if (!tls && !has(UNREACHED)) {
     return "start Kafka; where that port wants TLS write '?tls=true', where it wants credentials name a user"
   }
   return undefined

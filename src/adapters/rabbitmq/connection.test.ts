@@ -122,6 +122,12 @@ describeWith('amqp', 'the connection to RabbitMQ', (url) => {
     wire.admit()
     await transport.publish(to.topic, [makeEvent({ id: 'after' })])
     expect(idsOf(await take(inlet, 3))).toEqual([one!.parcel.event.id, two!.parcel.event.id, 'after'].sort())
+    // whoever was told of the trouble is told of its end
+    const back = expect.objectContaining({
+      is: 'notice',
+      text: expect.stringMatching(`^${where} goes on, after `),
+    })
+    expect(desk.facts.filter((fact) => fact.is === 'notice')).toContainEqual(back)
   })
 
   it('a broker that answers nothing keeps nobody waiting for ever', async () => {

@@ -65,6 +65,27 @@ describe('what is known of a message that RabbitMQ moved', () => {
     expect(letter.error).toContain(text)
   })
 
+  it('names the queue that a wait of ours did not find any more, and goes back to that one alone', () => {
+    const trail = JSON.stringify({ spent: 2, generation: 0, counts: {}, records: [] })
+    const tier = { exchange: 'reprieve.later.500', 'routing-keys': ['mail.task.created'] }
+    const headers = {
+      'x-reprieve-trail': trail,
+      'MT-Fault-ExceptionType': 'of the event, and of no concern here',
+    }
+    const letter = letterOf(
+      message({ ...headers, 'x-death': [death('reprieve.later.500', 'expired', 1, tier)] }),
+    )
+    expect(letter).toMatchObject({
+      topic: 'mail.task.created',
+      error: "its queue 'mail.task.created' was gone when its wait was over",
+      code: 'homeless',
+      kind: 'handler',
+      trail: { spent: 2 },
+      // to the tier it would always be taken, and lie there again
+      origin: { to: "the queue 'mail.task.created'", address: { exchange: '', key: 'mail.task.created' } },
+    })
+  })
+
   it('knows which life it was, where it was a copy of ours', () => {
     const trail = JSON.stringify({ spent: 2, generation: 4, counts: {}, records: [] })
     expect(readFound(message({ 'x-reprieve-trail': trail })).generation).toBe(4)

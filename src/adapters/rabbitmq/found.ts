@@ -7,12 +7,13 @@ import { decodeTrail } from '../../core/trail.ts'
 import type { Message, Properties } from './client.ts'
 import { attemptsIn, type DeathLine, deathsIn, tellDeath } from './deaths.ts'
 import { isBinary, isStructured, TRAIL, textOf } from './headers.ts'
+import { isTier } from './names.ts'
 import { addressOf } from './returning.ts'
 
 type Headers = Readonly<Record<string, unknown>>
 
 /** What a framework that moves failed messages itself says of one. */
-type Told = Pick<Found, 'name' | 'message' | 'stack' | 'attempts' | 'at' | 'type' | 'eventId'> & {
+type Told = Pick<Found, 'name' | 'reason' | 'message' | 'stack' | 'attempts' | 'at' | 'type' | 'eventId'> & {
   readonly queue?: string | undefined
   readonly exchange?: string | undefined
   readonly key?: string | undefined
@@ -24,7 +25,9 @@ export const readFound = (message: Message): Found => {
   const { headers = {} } = properties
   const deaths = deathsIn(headers)
   const first = firstOf(deaths, headers)
-  const told = [springAmqp, massTransit, nServiceBus].map((read) => read(headers)).find((each) => each)
+  const told = [homeless, springAmqp, massTransit, nServiceBus]
+    .map((read) => read(headers))
+    .find((each) => each)
   const queue = told?.queue ?? first?.queue
   const exchange = told?.exchange ?? first?.exchange
   const key = told?.key ?? first?.key
@@ -39,7 +42,7 @@ export const readFound = (message: Message): Found => {
       type: told?.type ?? key ?? fields.routingKey,
     }),
     topic: queue,
-    reason: last?.reason,
+    reason: told?.reason ?? last?.reason,
     name: told?.name,
     message: told?.message ?? (last && tellDeath(last)),
     stack: told?.stack,
@@ -83,6 +86,16 @@ const identityOf = ({ content, properties, fields }: Message, last: DeathLine | 
     .update(content)
     .digest('hex')
   return { id: `rabbitmq:${hash.slice(0, 32)}`, alike: messageId ? undefined : true }
+}
+
+/** A wait of ours whose queue was gone when it came home. The tier would take it again whatever is there. */
+const homeless = (headers: Headers): Told | undefined => {
+  const [last] = deathsIn(headers)
+  if (last?.reason !== 'expired' || !isTier(last.queue)) return undefined
+  const { key: queue } = last
+  const { spent } = decodeTrail(textOf(headers[TRAIL]))
+  const message = `its queue '${queue}' was gone when its wait was over`
+  return { reason: 'homeless', message, attempts: spent, queue, exchange: '', key: queue }
 }
 
 /** RepublishMessageRecoverer. */

@@ -3,7 +3,7 @@ import type { Tools } from '../../contracts/tools.ts'
 import type { Delivery, Inlet, Settled, Settlement } from '../../contracts/transport.ts'
 import { ReprieveError } from '../../core/error.ts'
 import { isOurs } from '../../core/letter.ts'
-import type { Instant } from '../../core/time.ts'
+import { type Instant, span } from '../../core/time.ts'
 import type { Message } from './client.ts'
 import type { Home } from './copies.ts'
 import type { Counts } from './counts.ts'
@@ -66,6 +66,7 @@ export const openInlet = async (
 ): Promise<Inlet> => {
   const { clock, dice, journal } = tools
   const { queue, alone = false, collects = false } = door
+  const where = `rabbitmq inlet ${queue}`
   const from = { ...door, mint: dice.uuid }
   const { place } = shared
   let link = shared
@@ -85,7 +86,16 @@ export const openInlet = async (
     return mending
   }
   const tell = (error: Error, more: { retryIn?: number; about?: About } = {}): void =>
-    journal({ is: 'trouble', at: clock.now(), where: `rabbitmq inlet ${queue}`, error, ...more })
+    journal({ is: 'trouble', at: clock.now(), where, error, ...more })
+
+  const tellEnd = (since: Instant): void => {
+    const at = clock.now()
+    journal({
+      is: 'notice',
+      at,
+      text: `${where} goes on, after ${span(Math.ceil((at - since) / 100) * 100)}`,
+    })
+  }
 
   const desk: Desk = {
     home: door,
@@ -116,7 +126,9 @@ export const openInlet = async (
 
   /** A lost channel or connection does not end the inlet: it begins again until it is closed. */
   const keepGoing = async (): Promise<void> => {
+    let since: Instant | undefined
     for (let failures = 0, trouble = await session.over; !stop.signal.aborted; failures++) {
+      since ??= clock.now()
       const longest = isUnavailable(trouble) ? LONGEST_BACKOFF : LONGEST_REFUSED
       const retryIn = Math.round(backoff(failures, longest, dice))
       tell(trouble, { retryIn })
@@ -127,6 +139,8 @@ export const openInlet = async (
         twins = freshTwins()
         if (stop.signal.aborted) return await session.close()
         wake() // some may have arrived before anybody knew of the new session
+        tellEnd(since)
+        since = undefined
         failures = -1
         trouble = await session.over
       } catch (error) {

@@ -66,4 +66,6 @@ export const LONGEST_WAIT = TIERS.at(-1)!
 /** The smallest tier that is not too early. What must wait longer than the longest goes through it again. */
 export const tierFor = (ms: Millis): Millis => TIERS.find((tier) => tier >= ms) ?? LONGEST_WAIT
 
-export const tierName = (tier: Millis): string => `reprieve.later.${tier}`
+const TIER = 'reprieve.later.'
+export const tierName = (tier: Millis): string => TIER + tier
+export const isTier = (queue: string): boolean => queue.startsWith(TIER)

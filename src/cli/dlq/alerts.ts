@@ -9,7 +9,7 @@ import { bad, calm, calmOnStderr, good, warn } from '../print/paint.ts'
 import { columnsHere, remark, say, sayJson } from '../print/say.ts'
 import { type Column, table } from '../print/table.ts'
 import { span } from '../print/time.ts'
-import { openOffice } from './office.ts'
+import { openLetters } from './office.ts'
 
 interface AlertsFlags extends Common {
   readonly all?: true
@@ -27,7 +27,7 @@ export const registerAlerts = (dlq: Command): void => {
 const LONG = 5 * 60_000
 
 const alerts = async (flags: AlertsFlags): Promise<Ended> => {
-  await using opened = await openOffice(flags)
+  await using opened = await openLetters(flags)
   const { raised, ended, lookedAt } = await opened.app.watch.alerts()
   const shown = flags.all ? [...raised, ...ended] : raised
   if (flags.json) return sayJson({ lookedAt: lookedAt ?? null, alerts: shown }, shown)

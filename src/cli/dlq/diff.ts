@@ -8,7 +8,7 @@ import { calm, strong } from '../print/paint.ts'
 import { say, sayJson } from '../print/say.ts'
 import { diffText } from './differences.ts'
 import { wholeIds } from './find.ts'
-import { openOffice } from './office.ts'
+import { openLetters } from './office.ts'
 
 export const registerDiff = (dlq: Command): void => {
   dlq
@@ -19,7 +19,7 @@ export const registerDiff = (dlq: Command): void => {
 }
 
 const diff = async (flags: Common, typed: string): Promise<Ended> => {
-  await using opened = await openOffice(flags)
+  await using opened = await openLetters(flags)
   const { office } = opened.app
   const [id] = await wholeIds(office, [typed])
   const versions = await office.versions(id!)

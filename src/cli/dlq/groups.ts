@@ -11,7 +11,7 @@ import { type Column, table } from '../print/table.ts'
 import { span } from '../print/time.ts'
 import { cutTo } from '../print/width.ts'
 import { tellUnknown } from './filter.ts'
-import { openOffice } from './office.ts'
+import { openLetters } from './office.ts'
 
 interface GroupsFlags extends Common {
   readonly service?: string
@@ -30,7 +30,7 @@ export const registerGroups = (dlq: Command): void => {
 }
 
 const groups = async (flags: GroupsFlags): Promise<Ended> => {
-  await using opened = await openOffice(flags)
+  await using opened = await openLetters(flags)
   const { service, all = false, limit } = flags
   const found = await opened.app.office.groups({ all, ...(service !== undefined && { service }) })
   const shown = found.slice(0, limit)

@@ -11,7 +11,7 @@ import { type Column, table } from '../print/table.ts'
 import { span } from '../print/time.ts'
 import { type FilterFlags, wholeFilter, withFilter } from './filter.ts'
 import { wholeIds } from './find.ts'
-import { openOffice } from './office.ts'
+import { openLetters } from './office.ts'
 
 interface ListFlags extends FilterFlags {
   readonly state?: LetterState | 'all'
@@ -34,7 +34,7 @@ export const registerList = (dlq: Command): void => {
 }
 
 const list = async (flags: ListFlags): Promise<Ended> => {
-  await using opened = await openOffice(flags)
+  await using opened = await openLetters(flags)
   const { office } = opened.app
   const filter = { ...(await wholeFilter(office, flags)), ...statesOf(flags.state) }
   const after = flags.after === undefined ? undefined : (await wholeIds(office, [flags.after]))[0]

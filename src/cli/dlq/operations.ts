@@ -11,7 +11,7 @@ import { calmOnStderr } from '../print/paint.ts'
 import { columnsHere, isNarrow, remark, say, sayJson } from '../print/say.ts'
 import { type Column, table } from '../print/table.ts'
 import { span } from '../print/time.ts'
-import { openOffice } from './office.ts'
+import { openLetters, openOffice } from './office.ts'
 import { operationText, progressText, stateText, totalOf } from './operation-text.ts'
 import { watchOperation } from './watch.ts'
 
@@ -75,7 +75,7 @@ export const registerOperations = (dlq: Command): void => {
 }
 
 const list = async (flags: ListFlags): Promise<Ended> => {
-  await using opened = await openOffice(flags)
+  await using opened = await openLetters(flags)
   const { live, limit, before } = flags
   const found = await opened.app.office.operations.list({
     ...(live && { live }),
@@ -105,7 +105,7 @@ const columns = (now: number): readonly Column<KeptOperation>[] => [
 ]
 
 const show = async (flags: ShowFlags, id: string): Promise<Ended> => {
-  await using opened = await openOffice(flags)
+  await using opened = await openLetters(flags)
   const { operations } = opened.app.office
   const kept = await operations.show(id)
   const items = flags.items ? await operations.items(id, { limit: flags.limit }) : []
@@ -132,7 +132,7 @@ const change = async (
   flags: OneFlags,
   id: string,
 ): Promise<Ended> => {
-  await using opened = await openOffice(flags)
+  await using opened = await openLetters(flags)
   const { operations } = opened.app.office
   const { hash } = flags
   const by: Acting & { hash?: string } = { ...actingOf(flags), ...(hash !== undefined && { hash }) }

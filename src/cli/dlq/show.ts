@@ -7,7 +7,7 @@ import { say, sayJson } from '../print/say.ts'
 import { isFingerprint, wholeIds } from './find.ts'
 import { groupText } from './group.ts'
 import { letterText } from './letter.ts'
-import { openOffice } from './office.ts'
+import { openLetters } from './office.ts'
 import { storyFacts, timesOf } from './story.ts'
 
 export const registerShow = (dlq: Command): void => {
@@ -19,7 +19,7 @@ export const registerShow = (dlq: Command): void => {
 }
 
 const show = async (flags: Common, typed: string): Promise<Ended> => {
-  await using opened = await openOffice(flags)
+  await using opened = await openLetters(flags)
   const { office } = opened.app
   if (isFingerprint(typed)) {
     const group = await office.group(typed)

@@ -11,7 +11,7 @@ import { table } from '../print/table.ts'
 import { span } from '../print/time.ts'
 import { historyText } from './history.ts'
 import { facts } from './letter.ts'
-import { openOffice } from './office.ts'
+import { openLetters } from './office.ts'
 
 export const registerStats = (dlq: Command): void => {
   dlq
@@ -28,7 +28,7 @@ interface StatsFlags extends Common {
 }
 
 const stats = async (flags: StatsFlags): Promise<Ended> => {
-  await using opened = await openOffice(flags)
+  await using opened = await openLetters(flags)
   if (flags.history) {
     const history = await opened.app.watch.history(flags.limit)
     return flags.json ? sayJson(history, history.snapshots) : say(historyText(history))

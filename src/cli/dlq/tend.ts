@@ -6,7 +6,7 @@ import { action, type Ended } from '../action.ts'
 import { asDuration } from '../options.ts'
 import { say, sayJson } from '../print/say.ts'
 import { groupText } from './group.ts'
-import { openOffice } from './office.ts'
+import { openLetters } from './office.ts'
 
 interface TendFlags extends ActingFlags {
   readonly owner?: string
@@ -28,7 +28,7 @@ export const registerTend = (dlq: Command): void => {
 }
 
 const tend = async (flags: TendFlags, typed: string): Promise<Ended> => {
-  await using opened = await openOffice(flags)
+  await using opened = await openLetters(flags)
   const { office } = opened.app
   const said = (['owner', 'note', 'ticket'] as const).flatMap((name) => {
     const text = flags[name]

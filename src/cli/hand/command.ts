@@ -3,9 +3,10 @@ import { systemClock } from '../../adapters/system/clock.ts'
 import { ReprieveError } from '../../core/error.ts'
 import type { Millis } from '../../core/time.ts'
 import type { Hand } from '../../office/index.ts'
-import { type Reprieve, reprieve } from '../../reprieve.ts'
+import type { Reprieve } from '../../reprieve.ts'
 import { type ActingFlags, actingOf, withActing } from '../acting.ts'
 import { action, type Ended } from '../action.ts'
+import { openThoughAway } from '../away.ts'
 import { asDuration, type Common, openOptions } from '../options.ts'
 import { checkPlaces, tellNew } from '../places.ts'
 import { inert } from '../print/inert.ts'
@@ -63,7 +64,8 @@ const withHand = async (
 ): Promise<Ended> => {
   await checkPlaces(flags)
   await tellNew(flags, 'nothing runs on it yet')
-  await using app = await reprieve({ ...openOptions(flags), office: false })
+  const { app } = await openThoughAway(flags, { ...openOptions(flags), office: false })
+  await using _ = app
   return await use(app.hand, app)
 }
 

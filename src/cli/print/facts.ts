@@ -6,6 +6,7 @@ import { alertText } from './alert.ts'
 import { withoutFix } from './fix.ts'
 import { inert } from './inert.ts'
 import { bad, calm, good, strong, warn } from './paint.ts'
+import { createRepeats, type Told } from './repeats.ts'
 import { sayJson } from './say.ts'
 import { span, timeOfDay } from './time.ts'
 import { padded } from './width.ts'
@@ -27,7 +28,14 @@ const QUIET: ReadonlySet<Fact['is']> = new Set([
 export const factLines = (write: (line: string) => void, loudness: Loudness): Journal => {
   // what failed is told before what becomes of it: one line says both
   const failed = new Map<string, Failure>()
+  const repeats = createRepeats()
   return (fact) => {
+    if (fact.is === 'trouble') {
+      const { where, error, about, at } = fact
+      const told = repeats(JSON.stringify([where, error.message, about?.event]), at)
+      if (told) write(`${calm(timeOfDay(at))}  ${lineOf(fact, undefined)}${oftenText(told)}`)
+      return
+    }
     if (fact.is === 'failed') {
       if (failed.size < 10_000) failed.set(nameOf(fact), fact.failure)
       return
@@ -121,6 +129,9 @@ const lineOf = (fact: Fact, failure: Failure | undefined): string | undefined =>
       return undefined
   }
 }
+
+const oftenText = ({ times, within }: Told): string =>
+  times > 1 ? calm(`; ${times} times in ${span(within)}`) : ''
 
 const verb = (word: string, paint: (text: string) => string): string => paint(padded(word, 11))
 
