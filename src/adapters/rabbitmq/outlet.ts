@@ -2,13 +2,22 @@ import type { Tools } from '../../contracts/tools.ts'
 import { ReprieveError } from '../../core/error.ts'
 import type { Millis } from '../../core/time.ts'
 import { within } from '../../core/within.ts'
-import { type Batch, type Fate, giveUp, type Late, markReturned, settleFate, throughOf } from './batch.ts'
+import {
+  type Batch,
+  type Fate,
+  giveUp,
+  hearOf,
+  type Late,
+  markReturned,
+  settleFate,
+  throughOf,
+} from './batch.ts'
 import { type ConfirmChannel, type Connection, replyCode } from './client.ts'
 import type { Counts } from './counts.ts'
 import { createHold, type Hold } from './hold.ts'
 import type { Link } from './link.ts'
 import { TIERS, tierName } from './names.ts'
-import { LEADERLESS, OVER, openWithin, PATIENCE } from './patience.ts'
+import { LEADERLESS, OVER, openChannel, PATIENCE } from './patience.ts'
 import { limitIn, TooLarge } from './too-large.ts'
 import { declareExchange, declareOn, declareTier } from './topology.ts'
 import { closedError, isUnavailable, unavailable } from './unreachable.ts'
@@ -87,8 +96,7 @@ export const openOutlet = (
   const begin = async (): Promise<Open> => {
     const connection = await link.patiently()
     await declareOn(connection, clock, place, declareExchange(exchange))
-    const late = () => unavailable(place, `no channel within ${PATIENCE} ms`)
-    const channel = await openWithin(clock, connection.createConfirmChannel(), late)
+    const channel = await openChannel(clock, place, connection.createConfirmChannel())
     const mine: Open = {
       connection,
       channel,
@@ -247,7 +255,7 @@ export const openOutlet = (
       batch.written = i + 1
       const late = item.of && shared.late.get(item.of)
       if (late) {
-        void late.then((fate) => settleFate(batch, i, fate))
+        hearOf(late, batch, i)
         continue
       }
       const undeclared = item.tier === undefined ? undefined : without.get(item.tier)
