@@ -370,6 +370,17 @@ describeOwnBroker('a RabbitMQ in trouble', () => {
     await transport.close()
   })
 
+  it('that makes quorum queues of whatever says nothing makes a classic one where that is asked for', async () => {
+    await own.control('add_vhost', 'quorum', '--default-queue-type', 'quorum')
+    await own.control('set_permissions', '-p', 'quorum', 'guest', '.*', '.*', '.*')
+    const to = desk.subscription()
+    const transport = await desk.transport(`${own.url}/quorum?queue=classic`)
+    await transport.subscribe(to)
+    const told = await own.control('list_queues', '-q', '-p', 'quorum', 'name', 'type')
+    expect(told).toContain(`${queueOf(to)}\tclassic\n`)
+    await transport.close()
+  })
+
   it('classic queues are told with what they can lose', async () => {
     const seen = desk.facts.length
     await desk.transport(`${own.url}?queue=classic`)
