@@ -52,10 +52,12 @@ export const openTransport = async (
   const { clock, journal } = tools
   const { place, exchange } = settings
   const counts = freshCounts()
-  const out = openLink(client, settings, tools, (error) =>
-    journal({ is: 'trouble', at: clock.now(), where: 'rabbitmq publisher', error }),
-  )
-  const apart = () => openLink(client, settings, tools)
+  const linkOf = (whose: string) =>
+    openLink(client, settings, tools, (error) =>
+      journal({ is: 'trouble', at: clock.now(), where: `rabbitmq ${whose}`, error }),
+    )
+  const out = linkOf('publisher')
+  const apart = () => linkOf('consumers')
   const into = apart()
   const outlet = openOutlet(out, exchange, tools, counts)
   const shared = freshShared()
