@@ -67,6 +67,7 @@ export const beginSession = async (
   let consumer = ''
   const end = (why: string, cause?: Error, fix?: string): void => {
     ended = true
+    waiting.length = 0 // nobody is handed it from here: it comes again
     resolve(unavailable(place, `the consumer of '${queue}' ended: ${why}`, cause, fix ? { fix } : {}))
   }
   channel.on('error', (error) => {
