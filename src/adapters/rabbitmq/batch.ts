@@ -23,7 +23,19 @@ export interface Batch {
 }
 
 /** What was sent and not confirmed in time: the broker may take it yet. By what it is the copy of. */
-export type Late = WeakMap<object, Promise<Fate>>
+export type Late = WeakMap<object, LateCopy>
+
+interface LateCopy {
+  kept: boolean
+  /** Of the try that waits for it now. Those before it are over: however many there were, they leave nothing here. */
+  hear: ((fate: Fate) => void) | undefined
+}
+
+/** In place of sending it once more. */
+export const hearOf = (copy: LateCopy, batch: Batch, i: number): void => {
+  if (copy.kept) settleFate(batch, i, 'kept')
+  else copy.hear = (fate) => settleFate(batch, i, fate)
+}
 
 export const settleFate = (batch: Batch, i: number, fate: Fate): void => {
   if (batch.over) return void batch.unheard?.get(i)?.(fate)
@@ -41,12 +53,19 @@ export const giveUp = (batch: Batch, batches: Set<Batch>, late: Late, error: Err
   for (const [i, { of }] of batch.items.entries()) {
     if (batch.fates[i] !== undefined) continue
     batch.fates[i] = error
-    if (!of || i >= batch.written || late.has(of)) continue
-    const { promise, resolve } = Promise.withResolvers<Fate>()
-    late.set(of, promise)
+    if (!of || i >= batch.written) continue
+    const known = late.get(of)
+    if (known) {
+      known.hear = undefined
+      continue
+    }
+    const copy: LateCopy = { kept: false, hear: undefined }
+    late.set(of, copy)
     unheard.set(i, (fate) => {
-      if (fate !== 'kept') late.delete(of)
-      resolve(fate)
+      if (fate === 'kept') copy.kept = true
+      else late.delete(of)
+      copy.hear?.(fate)
+      copy.hear = undefined
       unheard.delete(i)
       if (unheard.size === 0) batches.delete(batch)
     })

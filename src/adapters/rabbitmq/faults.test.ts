@@ -86,6 +86,18 @@ describeOwnBroker('a RabbitMQ in trouble', () => {
     await transport.close()
   })
 
+  it('that closes all connections: why is told, by whoever publishes and whoever consumes', async () => {
+    const { to, transport, inlet } = await opened()
+    const seen = desk.facts.length
+    await own.control('close_all_connections', 'moved at noon')
+    const told = () =>
+      troubles(seen).flatMap(({ where, error }) => (error.message.includes('moved at noon') ? [where] : []))
+    await expect.poll(() => told().sort()).toEqual(['rabbitmq consumers', 'rabbitmq publisher'])
+    await transport.publish(to.topic, [makeEvent()])
+    expect(await takeOne(inlet)).toBeDefined()
+    await transport.close()
+  })
+
   it('that holds up publishers for want of memory: they are told so, acks get through, and all goes on after it', async () => {
     const { to, transport, inlet } = await opened()
     await transport.publish(to.topic, makeEvents(3))
@@ -371,6 +383,17 @@ describeOwnBroker('a RabbitMQ in trouble', () => {
     const there = async () => (await channel.checkQueue(`${service}.dlq`)).messageCount
     await expect.poll(there).toBe(1)
     await expect.poll(there).toBe(0)
+    await transport.close()
+  })
+
+  it('that makes quorum queues of whatever says nothing makes a classic one where that is asked for', async () => {
+    await own.control('add_vhost', 'quorum', '--default-queue-type', 'quorum')
+    await own.control('set_permissions', '-p', 'quorum', 'guest', '.*', '.*', '.*')
+    const to = desk.subscription()
+    const transport = await desk.transport(`${own.url}/quorum?queue=classic`)
+    await transport.subscribe(to)
+    const told = await own.control('list_queues', '-q', '-p', 'quorum', 'name', 'type')
+    expect(told).toContain(`${queueOf(to)}\tclassic\n`)
     await transport.close()
   })
 

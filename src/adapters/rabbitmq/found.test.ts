@@ -205,7 +205,7 @@ it('whatever stands in the headers, there is a letter, and what goes back is wha
       const letter = letterOf(each)
       expect(readLetter(letterEvent(letter))).toMatchObject({ id: letter.id, origin: letter.origin })
       if (!letter.origin || 'nowhere' in letter.origin) return
-      const back = returningMessage({ origin: letter.origin, event: letter.event, headers: {} })
+      const back = returningMessage({ origin: letter.origin, event: letter.event, headers: {} })!
       expect(Buffer.from(back.body)).toEqual(Buffer.from(bytes))
       expect(back.options.headers.plain).toEqual(headers.plain)
     }),

@@ -4,13 +4,14 @@ import type { Address, Can, Inlet, Transport } from '../../contracts/transport.t
 import { ReprieveError } from '../../core/error.ts'
 import type { Fate } from './batch.ts'
 import { checkCarried } from './carried.ts'
+import { freshShared } from './channel-out.ts'
 import { type Client, type Connection, isDown, loadClient, replyCode } from './client.ts'
 import { parcelTo } from './copies.ts'
 import { type Counts, freshCounts } from './counts.ts'
 import { type Door, openInlet } from './inlet.ts'
 import { openLink } from './link.ts'
 import { checkTopic, exchangeOfDead, LONGEST_WAIT, queueOf, tierFor } from './names.ts'
-import { freshShared, openOutlet } from './outlet.ts'
+import { openOutlet } from './outlet.ts'
 import { sendBack } from './send-back.ts'
 import { readUrl, type Settings } from './settings.ts'
 import { declareDestination, declareOn, declareSubscription, waitingIn } from './topology.ts'
@@ -52,10 +53,12 @@ export const openTransport = async (
   const { clock, journal } = tools
   const { place, exchange } = settings
   const counts = freshCounts()
-  const out = openLink(client, settings, tools, (error) =>
-    journal({ is: 'trouble', at: clock.now(), where: 'rabbitmq publisher', error }),
-  )
-  const apart = () => openLink(client, settings, tools)
+  const linkOf = (whose: string) =>
+    openLink(client, settings, tools, (error) =>
+      journal({ is: 'trouble', at: clock.now(), where: `rabbitmq ${whose}`, error }),
+    )
+  const out = linkOf('publisher')
+  const apart = () => linkOf('consumers')
   const into = apart()
   const outlet = openOutlet(out, exchange, tools, counts)
   const shared = freshShared()

@@ -6,6 +6,7 @@ import { backoff, OVER, openWithin, PATIENCE, parting } from './patience.ts'
 import type { Settings } from './settings.ts'
 import { readTls } from './tls.ts'
 import { closedError, unavailable, unreachable } from './unreachable.ts'
+import { passUnreadableHeaders } from './unreadable-headers.ts'
 
 /** One connection, made when it is needed and made again after it was lost. */
 export interface Link {
@@ -54,6 +55,7 @@ export const openLink = (
       void closeQuietly(connection)
       throw closedError(place)
     }
+    passUnreadableHeaders(connection)
     let reason: Error | undefined
     connection.on('error', (error) => {
       reason = error

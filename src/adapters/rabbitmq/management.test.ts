@@ -10,10 +10,10 @@ const settings = readUrl('amqp://host')
 const needs: Needs = { subscriptions: [], foreign: [{ name: 'theirs', keep: 1000 }] } as unknown as Needs
 
 /** A management API whose only queue has this policy. */
-const api = async (definition: object, refuses: RegExp = /^$/): Promise<string> => {
+const api = async (definition: object, refuses: RegExp = /^$/, as = 401): Promise<string> => {
   const server = createServer((request, response) => {
     const flags = request.url!.endsWith('feature-flags')
-    if (refuses.test(request.url!)) response.statusCode = 401
+    if (refuses.test(request.url!)) response.statusCode = as
     response.setHeader('content-type', 'application/json')
     response.end(JSON.stringify(flags ? [] : { policy: 'p', effective_policy_definition: definition }))
   })
@@ -44,6 +44,11 @@ it('policies are looked at by a user to whom feature flags are not told, and it 
   const none = { subscriptions: [] }
   const refused = await examinePolicies(none, settings, { [MANAGEMENT]: await api({}, /./) })
   expect(refused.map(({ level }) => level)).toEqual(['risky'])
+})
+
+it('where something else answers nothing was looked at, and nothing is called fine', async () => {
+  const found = await examinePolicies(needs, settings, { [MANAGEMENT]: await api({}, /./, 404) })
+  expect(found).toMatchObject([{ level: 'risky', what: expect.stringMatching(/no management API/) }])
 })
 
 it.each([

@@ -26,7 +26,8 @@ export const examinePolicies = async (
       (told) => told as readonly Flag[] | undefined,
       (error: Error) => error,
     )
-    const found = flags instanceof Error ? [] : [...features(flags ?? [])]
+    if (!flags) return [unasked(new Error('no management API is there (404)'))]
+    const found = flags instanceof Error ? [] : [...features(flags)]
     const vhost = encodeURIComponent(decodeURIComponent(settings.server.vhost ?? '/'))
     let seen = 0
     const queues = [...queuesOf(needs)]

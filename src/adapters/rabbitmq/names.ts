@@ -3,7 +3,7 @@ import { ReprieveError } from '../../core/error.ts'
 import type { Millis } from '../../core/time.ts'
 
 /** What AMQP can carry as the name of a queue or a routing key. */
-const MAX_NAME_BYTES = 255
+export const MAX_NAME_BYTES = 255
 
 export const queueOf = ({ service, topic }: Pick<Address, 'service' | 'topic'>): string => {
   const name = `${service}.${topic}`

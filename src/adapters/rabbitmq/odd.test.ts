@@ -2,7 +2,8 @@ import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { deskAt, take } from '../../../test/rabbitmq/desk.ts'
+import { burial, deskAt, take, takeOne } from '../../../test/rabbitmq/desk.ts'
+import { sendNested } from '../../../test/rabbitmq/nested.ts'
 import { describeWith } from '../../../test/services/urls.ts'
 import { bytesOf } from '../../core/binary-text.ts'
 import type { Failure } from '../../core/failure.ts'
@@ -207,6 +208,30 @@ describeWith('amqp', 'poison on RabbitMQ', (url) => {
       'done',
       'done',
     ])
+  })
+
+  it('headers nested deeper than the client reads: it is broken, its neighbours arrive with it, and no connection is lost', async () => {
+    const to = desk.subscription()
+    const transport = await desk.transport()
+    const inlet = await transport.subscribe(to)
+    const channel = await desk.channel()
+    channel.sendToQueue(queueOf(to), Buffer.from('{}'), { messageId: 'before' })
+    sendNested(channel, queueOf(to), 'odd', 8000)
+    channel.sendToQueue(queueOf(to), Buffer.from('{}'), { messageId: 'after' })
+    const got = await take(inlet, 3)
+    expect(got.map(({ parcel, broken }) => [parcel.event.id, broken])).toEqual([
+      ['before', undefined],
+      ['odd', expect.stringMatching(/headers can't be read: Maximum call stack/)],
+      ['after', undefined],
+    ])
+    expect(await inlet.settle([burial(got[1]!, to), { do: 'ack', delivery: got[2]! }])).toEqual([
+      'done',
+      'done',
+    ])
+    expect(desk.facts).toEqual([])
+    await inlet.close()
+    const again = await takeOne(await transport.subscribe(to))
+    expect(again.parcel.event.id).toBe('before')
   })
 
   it('an office takes it as a found letter, and its neighbours too', async () => {

@@ -2,6 +2,7 @@ import type { Clock, Dice } from '../../contracts/tools.ts'
 import type { Millis } from '../../core/time.ts'
 import { within } from '../../core/within.ts'
 import { type Closable, closeQuietly } from './client.ts'
+import { unavailable } from './unreachable.ts'
 
 /** How long the broker may take to answer anything: connect, declare, confirm. */
 export const PATIENCE: Millis = 10_000
@@ -35,6 +36,19 @@ export const openWithin = async <T extends Opened>(
   } catch (error) {
     wanted = false
     throw error
+  }
+}
+
+/** A channel that is kept. However its opening ends, whoever wanted it hears of a broker that is not there. */
+export const openChannel = async <T extends Opened>(
+  clock: Clock,
+  place: string,
+  opening: Promise<T>,
+): Promise<T> => {
+  try {
+    return await openWithin(clock, opening, () => new Error(`no answer within ${PATIENCE} ms`))
+  } catch (error) {
+    throw unavailable(place, 'a channel could not be opened', error)
   }
 }
 

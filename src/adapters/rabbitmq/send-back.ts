@@ -21,7 +21,12 @@ export const sendBack = async (
   place: string,
 ): Promise<readonly (Error | undefined)[]> => {
   const answers: (Error | undefined)[] = messages.map(() => undefined)
-  const items = messages.map((message, n) => ({ n, to: message.origin.to, item: returningMessage(message) }))
+  const items = messages.flatMap((message, n) => {
+    const { to } = message.origin
+    const item = returningMessage(message)
+    if (!item) answers[n] = nowhere(to, place)
+    return item ? [{ n, to, item }] : []
+  })
   for (const [exchange, some] of Map.groupBy(items, ({ item }) => item.exchange)) {
     const isThere = (connection: Connection) =>
       declareOn(connection, clock, place, async (channel) => void (await channel.checkExchange(exchange)))
@@ -42,6 +47,11 @@ const answerTo = (fate: Fate, to: string, place: string): Error | undefined => {
   if (code === NOT_FOUND) return untaken(to, place)
   return code === REFUSED ? forbidden(to, place, fate) : fate
 }
+
+const nowhere = (to: string, place: string): ReprieveError =>
+  new ReprieveError('unheard', `${to} is no place on RabbitMQ at ${place}`, {
+    fix: 'replay it by the transport that it came from; or replay: queue or service under foreign in the rule book',
+  })
 
 const untaken = (to: string, place: string): ReprieveError =>
   new ReprieveError('unheard', `nobody takes what is sent to ${to} on RabbitMQ at ${place}`, {

@@ -5,7 +5,7 @@ import { within } from '../../core/within.ts'
 import { arrived } from './arrived.ts'
 import { type Connection, closeQuietly, type Message, replyCode, saidIn } from './client.ts'
 import type { Counts } from './counts.ts'
-import { LEADERLESS, openWithin, PATIENCE, parting } from './patience.ts'
+import { LEADERLESS, openChannel, PATIENCE, parting } from './patience.ts'
 import { freshTags } from './tags.ts'
 import { isUnavailable, unavailable } from './unreachable.ts'
 
@@ -55,12 +55,11 @@ export const beginSession = async (
   clock: Clock,
   counts: Counts,
 ): Promise<Session> => {
-  const late = () => unavailable(place, `no channel within ${PATIENCE} ms`)
   const unanswered = () =>
     unavailable(place, `no answer within ${PATIENCE} ms when consuming '${queue}'`, undefined, {
       fix: LEADERLESS,
     })
-  const channel = await openWithin(clock, connection.createChannel(), late)
+  const channel = await openChannel(clock, place, connection.createChannel())
   const waiting: Message[] = []
   const tags = freshTags()
   const { promise: over, resolve } = Promise.withResolvers<Error>()
@@ -68,6 +67,7 @@ export const beginSession = async (
   let consumer = ''
   const end = (why: string, cause?: Error, fix?: string): void => {
     ended = true
+    waiting.length = 0 // nobody is handed it from here: it comes again
     resolve(unavailable(place, `the consumer of '${queue}' ended: ${why}`, cause, fix ? { fix } : {}))
   }
   channel.on('error', (error) => {

@@ -53,6 +53,12 @@ describe('the URL', () => {
     expect(() => readUrl('amqp://u:%zz@mq')).toThrow(/the password has a '%' in it/)
   })
 
+  it('a password alone is that of the user whom everybody means who names none', () => {
+    const guest = { server: { username: 'guest', password: 'pw' } }
+    expect(readUrl('amqp://:pw@mq')).toMatchObject(guest)
+    expect(readUrl('amqp://mq', { REPRIEVE_RABBITMQ_PASSWORD: 'pw' })).toMatchObject(guest)
+  })
+
   it.each([
     'amqp://',
     'kafka://host',
@@ -63,6 +69,8 @@ describe('the URL', () => {
     'amqp://u:hidden@host?heartbeat=',
     'amqp://u:hidden@host?heartbeat=70000',
     'amqp://u:hidden@host/v%zz',
+    'amqp://u:hidden@host/team#1',
+    'amqp://u:hidden@host/team#',
     'amqp://u:4711?hidden@host/',
     'amqp://u:4711/hidden@host:5672/v',
     'amqp://u:4711#hidden@host',

@@ -18,6 +18,8 @@ export interface Settings {
 const HEARTBEAT = 15
 /** What the protocol can say. */
 const MOST_HEARTBEAT = 65_535
+/** Who does not say who he is: the client would send a password alone with no name at all. */
+const GUEST = 'guest'
 const KNOWN = ['exchange', 'queue', 'heartbeat', 'ca', 'cert', 'key']
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -36,6 +38,7 @@ export const readUrl = (url: string, env: Environment = {}): Settings => {
   if (!parsed?.hostname || (protocol !== 'amqp' && protocol !== 'amqps')) {
     throw refuse('this is not an amqp:// or amqps:// URL with a host, and a port up to 65535 if any')
   }
+  if (url.includes('#')) throw refuse("what stands behind a '#' is not heard: write that of a name as %23")
   const asked = parsed.searchParams
   for (const name of asked.keys()) if (!KNOWN.includes(name)) throw refuse(`${parameter(name)} is not known`)
   const queue = asked.get('queue') ?? 'quorum'
@@ -48,8 +51,9 @@ export const readUrl = (url: string, env: Environment = {}): Settings => {
   const port = Number(parsed.port) || (protocol === 'amqp' ? 5672 : 5671)
   const vhost = parsed.pathname.slice(1)
   decoded(vhost, 'the virtual host', refuse) // by the client, later
-  const username = decoded(parsed.username, 'the user', refuse) || env.REPRIEVE_RABBITMQ_USER
   const password = decoded(parsed.password, 'the password', refuse) || env.REPRIEVE_RABBITMQ_PASSWORD
+  const username =
+    decoded(parsed.username, 'the user', refuse) || env.REPRIEVE_RABBITMQ_USER || (password && GUEST)
   return {
     server: {
       protocol,

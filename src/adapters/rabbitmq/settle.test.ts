@@ -133,6 +133,19 @@ const settling = (url: string, type: string): void => {
     expect((await other.lag()).waiting).toBe(0)
   })
 
+  it.each([0, 100_000])(
+    'a window of %i, which the protocol can not say, is the next that it can',
+    async (window) => {
+      const to = desk.subscription({ window })
+      const transport = await desk.transport()
+      const inlet = await transport.subscribe(to)
+      await transport.publish(to.topic, makeEvents(2))
+      const got = await take(inlet, window === 0 ? 1 : 2)
+      expect(await inlet.receive(1, AbortSignal.timeout(100))).toEqual([])
+      await inlet.settle(got.map((delivery) => ({ do: 'ack', delivery })))
+    },
+  )
+
   it('settled at the same moment twice, one of the two is lost', async () => {
     const { transport, to, inlet, deliveries } = await start(1)
     const answers = await Promise.all([

@@ -65,7 +65,8 @@ export const subscriptionOptions = (to: Subscription, type: 'quorum' | 'classic'
   const first = to.destinations[0]
   const dead = exchangeOfDead(queueOf(to))
   return queueOptions({
-    ...(type === 'quorum' && { ...QUORUM, 'x-delivery-limit': DELIVERY_LIMIT }),
+    'x-queue-type': type, // a virtual host may have another default
+    ...(type === 'quorum' && { 'x-delivery-limit': DELIVERY_LIMIT }),
     ...(first && { 'x-dead-letter-exchange': dead, 'x-dead-letter-routing-key': first.name }),
     ...(first && type === 'quorum' && SURELY),
     // one consumer at a time, so that what arrives is taken in order however many workers there are
