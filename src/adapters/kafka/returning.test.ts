@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { Returning } from '../../contracts/transport.ts'
 import { eachRecord, readBatches } from './batches.ts'
 import { readFound } from './found.ts'
-import { returningRecord } from './returning.ts'
+import { addressOf, returningRecord } from './returning.ts'
 
 describe('a foreign record on its way back', () => {
   it('has the headers that it had, those without a value too', () => {
@@ -17,7 +17,7 @@ describe('a foreign record on its way back', () => {
       event: { data: null },
       headers: { 'x-replay': '1' },
     } as unknown as Returning
-    expect(returningRecord(message, 1).headers).toEqual([
+    expect(returningRecord(message, addressOf(message)!, 1).headers).toEqual([
       Buffer.from('trace'),
       Buffer.from('abc'),
       Buffer.from('empty'),
@@ -47,7 +47,7 @@ describe('a foreign record on its way back', () => {
       const { origin } = readFound(record, place, offset, timestamp)
       const message = { origin, event: { data: null }, headers: {} } as unknown as Returning
       for (const count of [3, 2]) {
-        const returning = returningRecord(message, count)
+        const returning = returningRecord(message, addressOf(message)!, count)
         expect(returning.key).toEqual(Buffer.from('k'))
         partitions.push(returning.partition)
       }

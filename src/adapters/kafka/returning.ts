@@ -4,12 +4,27 @@ import type { Outgoing } from './outgoing.ts'
 
 const OVERHEAD = 40
 
-export const addressOf = ({ origin }: Returning): AddressOfForeign =>
-  origin.address as unknown as AddressOfForeign
+/** Anybody may have written it: an office takes letters from files too, and those that its store had from another broker. */
+export const addressOf = ({ origin: { address } }: Returning): AddressOfForeign | undefined => {
+  if (typeof address !== 'object' || address === null || Array.isArray(address)) return undefined
+  const { topic, partition, key, headers } = address as Readonly<Record<string, unknown>>
+  const isPlace = partition === undefined || (Number.isInteger(partition) && (partition as number) >= 0)
+  const isKey = key === undefined || typeof key === 'string'
+  if (typeof topic !== 'string' || !isPlace || !isKey) return undefined
+  return Array.isArray(headers) && headers.every(isHeader)
+    ? (address as unknown as AddressOfForeign)
+    : undefined
+}
+
+const isHeader = (pair: unknown): boolean =>
+  Array.isArray(pair) && typeof pair[0] === 'string' && (pair[1] === null || typeof pair[1] === 'string')
 
 /** A foreign record on its way back. `partitions`: how many its topic has by now. */
-export const returningRecord = (message: Returning, partitions: number): Outgoing => {
-  const { topic, partition, key, headers } = addressOf(message)
+export const returningRecord = (
+  message: Returning,
+  { topic, partition, key, headers }: AddressOfForeign,
+  partitions: number,
+): Outgoing => {
   const { data } = message.event
   const pairs: (Buffer | undefined)[] = []
   let bytes = OVERHEAD

@@ -8,7 +8,7 @@ import { eventRecord, parcelRecord } from './outgoing.ts'
 import { parking } from './parking.ts'
 import { passing } from './passing.ts'
 import { postOffice } from './post.ts'
-import { addressOf, returningRecord } from './returning.ts'
+import { sendBack } from './send-back.ts'
 import { tidying } from './tidying.ts'
 import { LONGEST, late, officeGroup, retryTopic, retryTopics } from './tiers.ts'
 import { topicsOf, type WantedTopic, type Withheld } from './topics.ts'
@@ -208,13 +208,7 @@ export const kafkaTransport = (wire: Wire): Transport & { readonly counts: Count
     },
     sendBack: async (messages) => {
       alive()
-      const gone = new Map<string, Error>()
-      for (const topic of new Set(messages.map((each) => addressOf(each).topic)))
-        await checkThere(topic).catch((error: Error) => gone.set(topic, error))
-      const there = messages.filter((each) => !gone.has(addressOf(each).topic))
-      const records = there.map((each) => returningRecord(each, topics.partitions(addressOf(each).topic)))
-      const answers = (await post.send(records)).values()
-      return messages.map((each) => gone.get(addressOf(each).topic) ?? answers.next().value)
+      return sendBack(messages, { topics, post, checkThere })
     },
     close: () => {
       closed ??= leave()
