@@ -193,6 +193,18 @@ describe('overrides', () => {
   })
 })
 
+describe('queues', () => {
+  it('of two services may not bear one name', () => {
+    const of = (one: string, other: string) =>
+      paths(
+        `services:\n  shop: { events: { ${one}: {} } }\n  shop.order: { events: { ${other}: {} } }`,
+      ).filter((found) => found.endsWith('queue-shared'))
+    expect(of('order.placed', 'placed')).toEqual(['services."shop.order".events.placed queue-shared'])
+    expect(of('order.sent', 'placed')).toEqual([])
+    expect(of('order.placed', 'order.placed')).toEqual([])
+  })
+})
+
 describe('destinations', () => {
   it('that are where receipts arrive, or the queue itself, come back', () => {
     const naming = (template: string) =>

@@ -36,6 +36,7 @@ export const CHECKS = {
   'override-matches-all': { severity: 'error' },
   'override-shadowed': { severity: 'warning' },
   'policy-against-criticality': { severity: 'warning' },
+  'queue-shared': { severity: 'error' },
   'redact-cant-match': { severity: 'warning' },
   'redact-needed': { severity: 'warning' },
   'redact-nothing': { severity: 'error' },

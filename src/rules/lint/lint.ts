@@ -10,6 +10,7 @@ import { severityOf } from './ids.ts'
 import { alarms, letters } from './letters.ts'
 import { overrides } from './overrides.ts'
 import { policies } from './policies.ts'
+import { queues } from './queues.ts'
 import { redactions } from './redactions.ts'
 import { rows } from './rows.ts'
 import { type Check, type Facts, pairsIn } from './scope.ts'
@@ -24,6 +25,7 @@ const CHECKS: readonly Check[] = [
   idempotency,
   letters,
   alarms,
+  queues,
   times,
   overrides,
   names,
