@@ -32,7 +32,7 @@ describeOwnBroker("a handler that is slower than RabbitMQ's consumer_timeout", (
     const facts: Fact[] = []
     const service = `shop-${randomUUID().slice(0, 8)}`
     const topic = `${service}.placed`
-    const defaults = `{ idempotency: { pattern: ${pattern} }, policy: { retries: 2, backoff: fixed, delay: 100ms }, lease: 2s, timeout: 60s }`
+    const defaults = `{ idempotency: { pattern: ${pattern} }, policy: { retries: 2, backoff: fixed, delay: 100ms }, lease: 4s, timeout: 60s }`
     const app = await reprieve({
       rules: readRules(`version: 1\ndefaults: ${defaults}`, 'test.yaml'),
       transport: own.url,

@@ -6,8 +6,11 @@ import { alone, cacheFolder, place } from './cache.ts'
 import { onPath, run } from './processes.ts'
 import { say } from './say.ts'
 
-/** Debian's release that brings it, with the Erlang that it needs. */
-const RELEASE = 'trixie'
+/** Debian's release that brings it, with the Erlang that it needs: this one 4.0, the next one 4.3. */
+const RELEASE = process.env.REPRIEVE_RABBITMQ4_FROM || 'trixie'
+/** What is said of a release that is still made may be out of date. */
+const ANY_DATE = '--aptopt=Acquire::Check-Valid-Until "false"'
+const LOCALHOST = '127.0.0.1 localhost\n'
 const SOURCES = ['/etc/apt/sources.list.d/debian.sources', '/etc/apt/sources.list']
 const SERVER = '/usr/lib/rabbitmq/bin'
 
@@ -38,7 +41,17 @@ const fill = async (part: string, root: string): Promise<void> => {
   if (!onPath('mmdebstrap')) await aptInstall(['mmdebstrap'])
   say(`fetching RabbitMQ 4 of Debian ${RELEASE}, about 240 MB`)
   const include = '--include=rabbitmq-server'
-  await run('mmdebstrap', ['--quiet', '--variant=minbase', '--mode=root', include, RELEASE, part, mirror])
+  await run('mmdebstrap', [
+    '--quiet',
+    '--variant=minbase',
+    '--mode=root',
+    ANY_DATE,
+    include,
+    RELEASE,
+    part,
+    mirror,
+  ])
+  if (!existsSync(join(part, 'etc/hosts'))) await writeFile(join(part, 'etc/hosts'), LOCALHOST)
   // inside, the way to the root from outside leads to the root as well: so a path means the same to both
   await mkdir(join(part, dirname(root)), { recursive: true })
   await symlink('/', join(part, root))
