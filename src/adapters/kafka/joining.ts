@@ -22,6 +22,9 @@ export interface JoiningOptions {
   readonly trouble: (doing: string, error: unknown, retryIn?: Millis) => void
 }
 
+/** Where the client gave up and told nobody, it is asked again. */
+const LONGEST_REJOIN: Millis = 15_000
+
 export const joiningOf = ({ consumer, host, clock, left, trouble }: JoiningOptions): Joining => {
   const { topics } = consumer
   const rejoined = bell(clock)
@@ -51,7 +54,8 @@ export const joiningOf = ({ consumer, host, clock, left, trouble }: JoiningOptio
         // at once: for one that is gone it would ask for long
         untrack()
         // not so with a new one: it would take the answer for one about that too, and end the process
-        while (rejoining && !left.aborted) await rejoined.wait(undefined, left)
+        if (rejoining) await rejoined.wait(LONGEST_REJOIN, left)
+        rejoining = false
         follow()
         asking = true
         await consumer.joinGroup({}).finally(() => {
