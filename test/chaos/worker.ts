@@ -2,6 +2,7 @@ import { appendFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Permanent, reprieve, Transient } from '../../src/index.ts'
+import { hearing } from './heard.ts'
 
 /**
  * One worker of the crash test. Its effect is a line in a file of its own, written before the handler returns and
@@ -14,9 +15,7 @@ const app = await reprieve({
   rules: join(here, 'rules.yaml'),
   transport,
   store,
-  journal: (fact) => {
-    if (fact.is === 'trouble' && process.env.CHAOS_LOUD) console.error(fact.where, fact.error.message)
-  },
+  journal: hearing(),
 })
 
 app.service(process.env.CHAOS_SERVICE!).on(process.env.CHAOS_TYPE!, async (event) => {

@@ -4,8 +4,10 @@ import type { Millis } from '../../core/time.ts'
 /** Wakes whoever waits for a change; they look for themselves what has changed. */
 export interface Bell {
   ring(): void
-  /** Until it rings, `ms` have passed, or the signal aborts. */
-  wait(ms?: Millis, signal?: AbortSignal): Promise<void>
+  /** How often it has rung: what to give to `wait` by whoever looks for longer than a moment. */
+  readonly rung: number
+  /** Until it rings, `ms` have passed, or the signal aborts; not at all where it has rung since `heard`. */
+  wait(ms?: Millis, signal?: AbortSignal, heard?: number): Promise<void>
 }
 
 /** A reason of our own: without one each abort makes an error with a stack. */
@@ -13,15 +15,20 @@ const RUNG = 'rung'
 
 export const bell = (clock: Clock): Bell => {
   let waiting: (() => void)[] = []
+  let rung = 0
   return {
+    get rung() {
+      return rung
+    },
     ring: () => {
+      rung++
       const woken = waiting
       waiting = []
       for (const wake of woken) wake()
     },
-    wait: (ms, signal) =>
+    wait: (ms, signal, heard = rung) =>
       new Promise((resolve) => {
-        if (signal?.aborted) return resolve()
+        if (signal?.aborted || heard !== rung) return resolve()
         const timer = ms === undefined || ms === Number.POSITIVE_INFINITY ? undefined : new AbortController()
         const end = () => {
           waiting = waiting.filter((each) => each !== end)

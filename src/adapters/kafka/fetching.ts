@@ -20,12 +20,20 @@ const LOOK_AGAIN: Millis = 5_000
 /** Where a partition has no leader. */
 const LOOK_SOON: Millis = 1_000
 const ANSWER: Millis = 15_000
+/** The connection has limits of its own; a broker that was asked and never answers must not keep its partitions for ever. */
+const FETCH: Millis = 45_000
 
 /** A partition, and the id under which its topic is fetched. */
-type Named = readonly [topicId: string, tenure: Tenure]
+type Named = readonly [topicId: string, tenure: Tenure, leaderEpoch: number]
 
 const leaderOf = ({ topics }: ClusterMetadata, { topic, partition }: Place): number =>
   topics.get(topic)?.partitions[partition]?.leader ?? -1
+
+/** The one that leads it, under which id, and since when: a broker that no longer leads it refuses to answer in its name. */
+const namedIn = ({ topics }: ClusterMetadata, tenure: Tenure): Named => {
+  const { id, partitions } = topics.get(tenure.topic)!
+  return [id, tenure, partitions[tenure.partition]!.leaderEpoch]
+}
 
 const isOfAnother = ({ topic, topicId }: Tenure, { topics }: ClusterMetadata): boolean => {
   const id = topics.get(topic)?.id
@@ -139,17 +147,18 @@ export const fetching = (wire: Wire, member: Member): Fetching => {
     const asked = new Map(wanted.map(([id, tenure]) => [`${id}/${tenure.partition}`, tenure]))
     const topics = [...Map.groupBy(wanted, ([id]) => id)].map(([topicId, ofTopic]) => ({
       topicId,
-      partitions: ofTopic.map(([, { partition, position }]) => ({
+      partitions: ofTopic.map(([, { partition, position }, currentLeaderEpoch]) => ({
         partition,
         fetchOffset: BigInt(position),
-        currentLeaderEpoch: -1,
+        currentLeaderEpoch,
         lastFetchedEpoch: -1,
         partitionMaxBytes: PARTITION_BYTES,
       })),
     }))
     wire.counts.fetches++
     try {
-      await accept(await fetchOnce({ client, fetcher }, broker, topics, wait), asked)
+      const ask = () => fetchOnce({ client, fetcher }, broker, topics, wait)
+      await accept(await within(FETCH, clock, ask), asked)
       failures = 0
       if (awaySince !== undefined) member.goesOn(awaySince)
       awaySince = undefined
@@ -205,7 +214,7 @@ export const fetching = (wire: Wire, member: Member): Fetching => {
       else {
         if (glance) glanced.set(node, now)
         underway.add(node)
-        const named = wanted.map((each) => [metadata.topics.get(each.topic)!.id, each] as const)
+        const named = wanted.map((each) => namedIn(metadata, each))
         void fetchFrom(node, broker, named, glance ? 0 : LONG_POLL)
       }
     }
@@ -252,6 +261,8 @@ export const fetching = (wire: Wire, member: Member): Fetching => {
   const run = async () => {
     while (!stop.signal.aborted) {
       let wait: Millis | undefined
+      // a look takes a while: what is told meanwhile is looked at too
+      const heard = member.hunger.rung
       try {
         wait = await lookAround()
       } catch (error) {
@@ -265,7 +276,7 @@ export const fetching = (wire: Wire, member: Member): Fetching => {
         if (isOfTopic(error)) await member.mend().catch(() => {})
         continue
       }
-      if (!stop.signal.aborted) await member.hunger.wait(wait)
+      if (!stop.signal.aborted) await member.hunger.wait(wait, undefined, heard)
     }
   }
   void run()

@@ -83,6 +83,7 @@ export const joiningOf = ({ consumer, host, clock, left, trouble }: JoiningOptio
   }
 
   consumer.on('consumer:group:join', ends)
+  consumer.on('consumer:rejoin' as 'consumer:group:rejoin', ends)
   consumer.on('error', (error: Error) => {
     ends()
     if (left.aborted) return

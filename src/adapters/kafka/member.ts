@@ -164,7 +164,7 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
         const stable = clock.now() < patience
         const started = await startTenures(wire, offsets, next, host, places, tenures, { stable })
         if (taking !== next) return
-        if (started === 'fenced') return // the next heartbeat finds out, and joins again
+        if (started === 'fenced') return unlessAskedAnew(next)
         for (const each of started) tenures.set(placeOf(each), each)
         taking = undefined
         pulse.felt()
@@ -183,6 +183,14 @@ export const memberOf = (wire: Wire, group: string, host: Host): Member => {
           )
       }
     }
+  }
+
+  /** The next heartbeat finds out, and joins again. Where it is answered as if all were well, nobody else would. */
+  const unlessAskedAnew = async (dealt: Membership) => {
+    await clock.sleep(session, left.signal)
+    if (taking !== dealt || left.signal.aborted) return
+    trouble('taking over partitions', new Error('commits are refused, and heartbeats are not'))
+    joining.join()
   }
 
   const deal: typeof assign = (leader, members, topics, metadata) => {

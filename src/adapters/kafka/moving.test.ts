@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events'
 import { describe, expect, it, vi } from 'vitest'
 import { virtualClock } from '../../testing/clock.ts'
 import type { Desk } from './desk.ts'
+import { CODE } from './errors.ts'
 import type { Slot } from './holding.ts'
 import { memberOf } from './member.ts'
 import { settleBatch } from './settle.ts'
@@ -15,8 +16,9 @@ const stage = () => {
   const clock = virtualClock()
   const consumer = Object.assign(new EventEmitter(), {
     memberId: 'us',
-    topics: new Map<string, number>(),
+    topics: Object.assign(new Set<string>(), { track: () => {}, untrack: () => {} }),
     clearMetadata: () => {},
+    joinGroup: vi.fn(async () => {}),
   })
   let joins: MemberOptions | undefined
   const nobody = async () => {
@@ -47,7 +49,19 @@ const stage = () => {
     await clock.advance(1)
   }
   const beat = (moment: 'start' | 'end') => void consumer.emit(`consumer:heartbeat:${moment}`, {})
-  return { wire, clock, member, deal, beat, rejoin: () => joins!.beforeJoin() }
+  /** All else is answered: where to begin, and that this is not the generation. */
+  const refuseCommits = () => {
+    const connection = {}
+    const refused = Object.assign(new Error('another generation'), { apiCode: CODE.illegalGeneration })
+    Object.assign(wire.clerk, {
+      metadata: async () => ({ topics: new Map() }),
+      listConsumerGroupOffsets: async () => [],
+      findCoordinator: async () => [{ host: 'here', port: 1 }],
+      connections: { get: async () => connection },
+    })
+    Object.assign(wire.client, { offsetCommitV8: { api: { async: () => Promise.reject(refused) } } })
+  }
+  return { wire, clock, member, consumer, deal, beat, refuseCommits, rejoin: () => joins!.beforeJoin() }
 }
 
 const deskOf = ({ wire, member }: ReturnType<typeof stage>) => {
@@ -93,6 +107,26 @@ describe('a member between two deals', () => {
     await clock.runUntil(rejoin(), { most: 2 * SESSION })
     expect(clock.now() - since).toBeLessThanOrEqual(SESSION / 3)
     expect(member.phase).toBe('moving')
+  })
+
+  it('asks for another deal where its commits are refused and its heartbeats are not', async () => {
+    const { clock, member, deal, consumer, refuseCommits } = stage()
+    refuseCommits()
+    await deal(0)
+    await clock.advance(SESSION - 500)
+    expect([member.phase, consumer.joinGroup.mock.calls.length]).toEqual(['moving', 0])
+    await clock.advance(1_000)
+    expect([member.phase, consumer.joinGroup.mock.calls.length]).toEqual(['moving', 1])
+  })
+
+  it('asks for no other deal where a heartbeat has found out that its commits are refused', async () => {
+    const { clock, deal, consumer, refuseCommits, rejoin } = stage()
+    refuseCommits()
+    await deal(0)
+    await clock.advance(SESSION - 500)
+    await rejoin()
+    await clock.advance(2 * SESSION)
+    expect(consumer.joinGroup).not.toHaveBeenCalled()
   })
 
   it('runs no transaction whose turn came too late: whoever asked for it was told, and asks again', async () => {

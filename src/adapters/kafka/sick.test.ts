@@ -304,6 +304,55 @@ describeOwnKafka('three kafka brokers of which one is sick', () => {
     expect(idsOf(await take(world, inlet, 1))).toEqual(idsOf([held!]))
   })
 
+  it('killed and back, and taken for the leader that it was: it refuses, and whoever leads by now is read', async () => {
+    const world = realWorld(open, url, tools)
+    const to = makeSubscription(world)
+    await makeTopic(to.topic, [[0, 1, 2]], 2)
+    const topicNow = async () =>
+      (await plainly((admin) => admin.metadata({ topics: [to.topic] }))).topics.get(to.topic)!
+    const told = async () => (await topicNow()).partitions[0]!
+    const { id } = await topicNow()
+    const before = await told()
+    await kafka.kill(0)
+    await until('another leader', async () => (await told().catch(() => before)).leader !== before.leader)
+    await kafka.start(0)
+    await until('all copies to be the same', async () => (await told()).isr.length === 3)
+    const now = await told()
+    expect(now.leader).not.toBe(before.leader)
+
+    const epochs: number[] = []
+    const client = await loadClient()
+    const { createRequest } = client.fetchV13
+    const noting: typeof createRequest = (...given) => {
+      const source = given[6].find(({ topicId }) => topicId === id)
+      if (source) epochs.push(source.partitions[0]!.currentLeaderEpoch)
+      return createRequest(...given)
+    }
+    const fetchV13 = { ...client.fetchV13, createRequest: noting }
+    const wire = await openWire({ ...client, fetchV13 } as typeof client, readUrl(url), tools)
+    const misled = (): Admin => {
+      const made = wire.fetcher()
+      const ask = made.metadata.bind(made)
+      let misleads = true
+      const metadata = async (options: Parameters<typeof ask>[0]) => {
+        const answer = await ask(options)
+        const topic = answer.topics.get(to.topic)
+        if (topic && misleads) answer.topics.set(to.topic, { ...topic, partitions: [before] })
+        misleads = false
+        return answer
+      }
+      return Object.assign(made, { metadata })
+    }
+    transport = kafkaTransport({ ...wire, fetcher: misled })
+    const inlet = await transport.subscribe(to)
+    for (let n = 0; n < 3; n++) {
+      await transport.publish(to.topic, [makeEvent(world)])
+      await ackAll(inlet, await take(world, inlet, 1))
+    }
+    expect(epochs[0]).toBe(before.leaderEpoch)
+    expect(epochs.at(-1)).toBe(now.leaderEpoch)
+  })
+
   it('killed when the end of a transaction was told, before its mark was there: it is not done until then', async () => {
     let killed: Promise<void> | undefined
     const { world, to, retries, inlet, transport, later, eventsFor } = await stageRetries((wire) =>

@@ -2,6 +2,7 @@ import { appendFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Context, Permanent, reprieve, Transient } from '../../../src/index.ts'
+import { hearing } from '../heard.ts'
 import { callDownstream } from './downstream.ts'
 import { dependentType, failuresOf, fateOf, isDependent } from './fate.ts'
 
@@ -19,6 +20,7 @@ const [, , transport, store, record, slowness] = process.argv as [
 ]
 const here = dirname(fileURLToPath(import.meta.url))
 
+const hear = hearing()
 const app = await reprieve({
   rules: join(here, 'rules.yaml'),
   transport,
@@ -27,7 +29,7 @@ const app = await reprieve({
     if (fact.is === 'trouble' && fact.about && fact.where.startsWith('settling')) {
       appendFileSync(record, `unanswered ${fact.about.event}\n`)
     }
-    if (fact.is === 'trouble' && process.env.CHAOS_LOUD) console.error(fact.where, fact.error.message)
+    hear(fact)
   },
 })
 

@@ -11,6 +11,7 @@ import { ATTEMPTS, dependentsOf, dependentType, typeOf } from '../broker/fate.ts
 import { watchTokens } from '../broker/tokens.ts'
 import { endAll } from '../ended.ts'
 import { census } from './census.ts'
+import { whoseAre } from './whose.ts'
 import type { Orders } from './worker.ts'
 
 export interface StormOptions {
@@ -176,7 +177,11 @@ export const storm = async (options: StormOptions): Promise<StormResult> => {
     const late = over.signal.aborted
     over.abort()
     const [blows] = await Promise.all([striking, patience, restoring])
-    if (late) options.say?.('out of patience')
+    if (late) {
+      options.say?.('out of patience')
+      for (const worker of workers) worker.kill('SIGUSR2')
+      console.error(await whoseAre(options.brokers, service, type).catch(String))
+    }
     await Promise.all([...workers].map((each) => end(each, 'SIGTERM')))
     const { dead, uncommitted } = await census(options.brokers, service, type)
     letters = dead

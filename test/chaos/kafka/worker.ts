@@ -2,6 +2,7 @@ import { appendFileSync } from 'node:fs'
 import { type Context, Permanent, reprieve, Transient } from '../../../src/index.ts'
 import { callDownstream } from '../broker/downstream.ts'
 import { dependentType, failuresOf, fateOf, isDependent } from '../broker/fate.ts'
+import { hearing } from '../heard.ts'
 
 /** What one worker of a storm is told. */
 export interface Orders {
@@ -20,6 +21,7 @@ export interface Orders {
 
 const orders = JSON.parse(process.argv[2]!) as Orders
 
+const hear = hearing()
 const app = await reprieve({
   rules: orders.rules,
   transport: orders.transport,
@@ -28,9 +30,7 @@ const app = await reprieve({
     if (fact.is === 'trouble' && fact.about && fact.where.startsWith('settling')) {
       appendFileSync(orders.record, `unanswered ${fact.about.event}\n`)
     }
-    if (fact.is === 'trouble' && process.env.CHAOS_LOUD) {
-      console.error(process.pid, new Date().toISOString(), fact.where, fact.error.message)
-    }
+    hear(fact)
   },
 })
 

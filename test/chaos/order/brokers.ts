@@ -4,6 +4,7 @@ import { type OwnBroker, ownBroker } from '../../rabbitmq/own-broker.ts'
 import { leftAtEnd } from '../broker/left.ts'
 import { census } from '../kafka/census.ts'
 import { killBroker, loseLeader } from '../kafka/faults.ts'
+import { whoseAre } from '../kafka/whose.ts'
 import { type OrderOptions, type OrderResult, type OrderStage, orderTest } from './run.ts'
 
 export type OrderRun = Pick<OrderOptions, 'events' | 'keys' | 'kills' | 'patience'>
@@ -53,6 +54,7 @@ const onKafka = async (
       transport: `kafka://${kafka.brokers.join(',')}?session=6000&heartbeat=300`,
       blow: (on) => blow(kafka, on),
       left: leftOn(kafka.brokers),
+      standing: standingOn(kafka.brokers),
     })
   } finally {
     await kafka.close()
@@ -66,6 +68,11 @@ export const leftOn =
     const { dead, uncommitted } = await census(brokers, service, topic)
     return dead.length + uncommitted
   }
+
+export const standingOn =
+  (brokers: readonly string[]) =>
+  (service: string, topic: string): Promise<string> =>
+    whoseAre(brokers, service, topic)
 
 /** Beside a Kafka of its own, whose only broker is killed and started again. */
 export const kafkaKilled = (run: OrderRun): Promise<OrderResult> => onKafka(1, run, killBroker)

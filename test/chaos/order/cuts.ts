@@ -5,7 +5,7 @@ import { wiredKafka } from '../../kafka/wired-kafka.ts'
 import { ownBroker } from '../../rabbitmq/own-broker.ts'
 import { openShears } from '../../rabbitmq/shears.ts'
 import { leftAtEnd } from '../broker/left.ts'
-import { leftOn, type OrderRun } from './brokers.ts'
+import { leftOn, type OrderRun, standingOn } from './brokers.ts'
 import { type OrderResult, type OrderStage, orderTest } from './run.ts'
 
 const STALE = 30_000
@@ -53,7 +53,8 @@ export const kafkaCut = async (run: OrderRun): Promise<CutResult> => {
   try {
     const blow = cutting(MOMENTS, shears.arm, () => shears.cuts)
     const transport = `kafka://${kafka.brokers.join(',')}?session=6000&heartbeat=300`
-    const result = await orderTest({ ...run, transport, workers: 3, blow, left: leftOn(kafka.brokers) })
+    const seen = { left: leftOn(kafka.brokers), standing: standingOn(kafka.brokers) }
+    const result = await orderTest({ ...run, transport, workers: 3, blow, ...seen })
     return { ...result, cuts: shears.cuts }
   } finally {
     await close()

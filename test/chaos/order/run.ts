@@ -26,6 +26,8 @@ export interface OrderOptions {
   readonly blow?: (on: OrderStage) => Promise<void>
   /** How many the broker itself still has for them, by a client that knows nothing of us. */
   readonly left?: (service: string, topic: string) => Promise<number>
+  /** What else can be told of a run that stands still. */
+  readonly standing?: (service: string, topic: string) => Promise<string>
   /** Gives up after this many milliseconds. */
   readonly patience: number
 }
@@ -153,6 +155,16 @@ export const orderTest = async (options: OrderOptions): Promise<OrderResult> => 
     }
   }
 
+  const tellWhy = async (): Promise<void> => {
+    for (const worker of started) if (worker.exitCode === null) worker.kill('SIGUSR2')
+    const broker = await options.standing?.(service, type).catch(String)
+    const parcels = await parcelsIn(store).catch(String)
+    console.error(
+      `it stands still with ${seen} of ${options.events} done; the store has ${parcels}\n${broker ?? ''}`,
+    )
+    await systemClock.sleep(500) // for what the workers say
+  }
+
   try {
     const workers = await Promise.all(Array.from({ length: options.workers ?? 2 }, startWorker))
     const publishing = publishAll()
@@ -173,6 +185,7 @@ export const orderTest = async (options: OrderOptions): Promise<OrderResult> => 
         }
       }
     }
+    if (seen < options.events) await tellWhy()
     await publishing
     await blow
     const left = await untilNothingIsLeft()

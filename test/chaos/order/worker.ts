@@ -2,6 +2,7 @@ import { appendFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { reprieve, Transient } from '../../../src/index.ts'
+import { hearing } from '../heard.ts'
 
 /**
  * One worker of the order test. All workers write their effects to one file, a line each, appended in one call: its
@@ -11,7 +12,13 @@ const [, , transport, store, effects] = process.argv as [string, string, string,
 const slow = Number(process.env.CHAOS_SLOW)
 const here = dirname(fileURLToPath(import.meta.url))
 
-const app = await reprieve({ rules: join(here, 'rules.yaml'), transport, store, office: false })
+const app = await reprieve({
+  rules: join(here, 'rules.yaml'),
+  transport,
+  store,
+  office: false,
+  journal: hearing(),
+})
 
 app
   .service(process.env.CHAOS_SERVICE!)

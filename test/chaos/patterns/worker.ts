@@ -2,6 +2,7 @@ import { systemClock } from '../../../src/adapters/system/clock.ts'
 import type { Clock } from '../../../src/contracts/tools.ts'
 import { Permanent, reprieve, type Sql, Transient } from '../../../src/index.ts'
 import { readRules } from '../../../src/rules/index.ts'
+import { hearing } from '../heard.ts'
 import { type Doom, doom } from './doom.ts'
 import {
   LEASE,
@@ -57,6 +58,7 @@ process.on('message', ({ jump }: { jump: number }) => {
   offset += jump
 })
 
+const hear = hearing()
 const app = await reprieve({
   clock,
   rules: readRules(BOOK, 'reprieve.yaml', {}),
@@ -64,7 +66,7 @@ const app = await reprieve({
   store,
   journal: (fact) => {
     if (fact.is === 'done' && pattern === 'dedup') noteDone(effects, fact.event)
-    if (fact.is === 'trouble' && process.env.CHAOS_LOUD) console.error(fact.where, fact.error.message)
+    hear(fact)
   },
 })
 
